@@ -13,7 +13,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
   'database/sqlite-node.ts': ['database/sqlite.ts', 'node:module', 'better-sqlite3'],
   settings: ['settings', 'core', 'runs/model', '#runtime'],
-  lessons: ['lessons', 'suggestions/suggestion.ts', 'database', 'system', 'core', 'node:'],
+  lessons: ['lessons', 'database', 'system', 'core', 'node:'],
   hooks: [
     'hooks',
     'lessons',
@@ -26,7 +26,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     '#runtime',
     '#sqlite',
   ],
-  clients: ['clients', 'hooks', 'transcripts', 'runs/model', 'system', 'core', 'node:'],
+  clients: ['clients', 'hooks', 'runs/model', 'system', 'core', 'node:'],
   transcripts: [
     'transcripts',
     'clients/claude',
@@ -42,7 +42,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   suggestions: [
     'suggestions',
-    'analysis',
     'setup',
     'hooks',
     'lessons',
@@ -56,7 +55,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   analysis: [
     'analysis',
     'suggestions',
-    'setup',
     'clients',
     'runs/model',
     'hooks',
@@ -73,7 +71,6 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   setup: [
     'setup',
     'analysis',
-    'suggestions',
     'transcripts',
     'clients',
     'runs',
@@ -118,11 +115,9 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'hooks/write-path.ts',
     'lessons/store/error-search.ts',
     'suggestions/applied-hook.ts',
-    'transcripts/catch-up-process.ts',
     'transcripts/catch-up.ts',
     'mcp/serve.ts',
-    'runs/delivery/deliver-to-hook.ts',
-    'runs/delivery/wait-for-result.ts',
+    'runs/delivery/hook-delivery.ts',
     'runs/supervisor/supervise.ts',
   ],
 };

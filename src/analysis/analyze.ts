@@ -3,7 +3,6 @@ import type { Client } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
 import type { ClientName } from '../core/client-name.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { type AnalysisKey, findAnalysis } from '../database/analysis-cache.ts';
 import type { Db } from '../database/connection.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { analysisFiles } from '../runs/model/run.ts';
@@ -12,21 +11,22 @@ import { type Config, readConfig } from '../settings/hook-settings.ts';
 import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
 import { identityNow } from '../system/process-identity.ts';
-import { type Asked, askModel, endAbandoned, readGivenAnswer } from './ask-model.ts';
-import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './data.ts';
-import { doubtLessons } from './keep-lessons.ts';
-import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './prompt.ts';
 import {
+  type AnalysisKey,
   type AnalysisRun,
   claimRun,
   endRun,
   enterClient,
+  findAnswer,
   type RunLimits,
   type RunRefusal,
   type RunRequest,
   refusedRun,
-} from './runs-store.ts';
-import { keepAnswer, reuseAnswer, type StoredAnswer } from './stored-answer.ts';
+} from './analysis-store.ts';
+import { type Asked, askModel, endAbandoned, readGivenAnswer } from './ask-model.ts';
+import { type AnalysisScope, collectAnalysisData, isAnythingRecorded } from './data.ts';
+import { doubtLessons, keepAnswer, reuseAnswer, type StoredAnswer } from './keep-answer.ts';
+import { type AnalysisPrompt, buildAnalysisPrompt, DATA_BYTES_MAX } from './prompt.ts';
 
 export type AnalyzeOptions = {
   readonly env: Environment;
@@ -78,7 +78,7 @@ const MS_PER_DAY = 86_400_000;
 const MS_PER_MINUTE = 60_000;
 const REASON_LENGTH_MAX = 500;
 
-export type PreparedAnalysis = {
+type PreparedAnalysis = {
   readonly prompt: AnalysisPrompt;
   readonly promptCount: number;
   /** Whether there are prompts enough, or failing calls. */
@@ -119,19 +119,21 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
   const refusal =
     trigger === 'session-end' ? writeDatabase(paths, (db) => refusedRun(request, limits, db)) : undefined;
   if (refusal !== undefined) return refused(refusal, options);
-  const prepared = writeDatabase(paths, (db) =>
-    db.sqlite.transaction(() => {
-      const found = prepareAnalysis(options, db);
-      doubtLessons(found.prompt.contradicted, db);
-      return found;
-    }),
-  );
+  const prepared = inTransaction(paths, (db) => {
+    const found = prepareAnalysis(options, db);
+    doubtLessons(found.prompt.contradicted, db);
+    return found;
+  });
   const { prompt, promptCount, isEnough } = prepared;
   if (!isEnough && prompt.contradicted.length === 0) return { kind: 'insufficient', promptCount };
   if (options.givenAnswer !== undefined) return useGiven(options.givenAnswer, prepared, options);
-  const key = keyOf(prepared, model, options);
-  const known = writeDatabase(paths, (db) => findAnalysis(key, db));
-  if (known !== undefined) return reuse(known, { key, prompt }, options);
+  const key = keyOf(prepared.question, model, options);
+  const known = writeDatabase(paths, (db) => findAnswer(key, db));
+  if (known !== undefined) {
+    const again = { key, groups: prompt.groups, ts: options.now().toISOString() };
+    const stored = inTransaction(paths, (db) => reuseAnswer(known, again, db));
+    return { kind: 'done', ...stored, isCached: true, usage: NO_USAGE };
+  }
   const claim = writeDatabase(paths, (db) => claimRun(request, limits, db));
   if (claim.kind === 'refused') return refused(claim, options);
   options.onProgress(`asking ${cli} …`);
@@ -158,25 +160,21 @@ function modelFor({ cli, model, config }: AnalyzeOptions): string | undefined {
 }
 
 function keyOf(
-  { question }: PreparedAnalysis,
+  question: string,
   model: string | undefined,
-  options: AnalyzeOptions,
+  { scope, days, cli }: AnalyzeOptions,
 ): AnalysisKey {
-  const { scope, days, cli } = options;
+  const input = `${cli}\n${model ?? ''}\n${question}`;
   return {
     project: scope.kind === 'project' ? scope.name : 'all',
     projectPath: scope.kind === 'project' ? scope.path : null,
     days,
-    inputHash: createHash('sha256')
-      .update(`${cli}\n${model ?? ''}\n${question}`)
-      .digest('hex'),
+    inputHash: createHash('sha256').update(input).digest('hex'),
   };
 }
 
-function requestOf(
-  { scope, days, cli, trigger, now }: AnalyzeOptions,
-  model: string | undefined,
-): RunRequest {
+function requestOf(options: AnalyzeOptions, model: string | undefined): RunRequest {
+  const { scope, days, cli, trigger, now } = options;
   return {
     ts: now().toISOString(),
     process: identityNow(process.pid),
@@ -190,87 +188,66 @@ function requestOf(
 }
 
 function limitsOf(client: Client, { now, trigger, config, budgetUsd }: AnalyzeOptions): RunLimits {
-  const nowMs = now().getTime();
-  const iso = (ms: number) => new Date(ms).toISOString();
-  const isAutomatic = trigger === 'session-end';
-  const day = config.analysisDailyBudgetUsd;
+  const before = (ms: number) => new Date(now().getTime() - ms).toISOString();
+  const { analysisDailyBudgetUsd: day, analysisMinIntervalMinutes, analysisOnSessionEnd } = config;
+  const intervalMs = analysisMinIntervalMinutes * MS_PER_MINUTE;
+  // For lessons alone an analysis is made once a day.
+  const restMs = analysisOnSessionEnd ? intervalMs : Math.max(intervalMs, MS_PER_DAY);
   return {
-    notSince: isAutomatic ? iso(nowMs - intervalMs(config)) : null,
-    budgetSince: iso(nowMs - MS_PER_DAY),
+    notSince: trigger === 'session-end' ? before(restMs) : null,
+    budgetSince: before(MS_PER_DAY),
     budgetUsd: day,
     runsMax: RUNS_PER_DAY_MAX,
     grantUsdMax: client.keepsBudget ? (budgetUsd ?? day * GRANT_SHARE) : day * UNPRICED_SHARE,
   };
 }
 
-/** For lessons alone an analysis is made once a day. */
-function intervalMs({ analysisOnSessionEnd, analysisMinIntervalMinutes }: Config): number {
-  const ms = analysisMinIntervalMinutes * MS_PER_MINUTE;
-  return analysisOnSessionEnd ? ms : Math.max(ms, MS_PER_DAY);
-}
-
 function refused(refusal: RunRefusal, { config }: AnalyzeOptions): AnalyzeOutcome {
   return { ...refusal, budgetUsd: config.analysisDailyBudgetUsd, runsMax: RUNS_PER_DAY_MAX };
 }
 
-type Finished = { readonly id: number; readonly key: AnalysisKey; readonly prompt: AnalysisPrompt };
-
-/** The answer of somebody else, by an entry of its own: the question is still to be asked. */
-function useGiven(text: string, prepared: PreparedAnalysis, options: AnalyzeOptions): AnalyzeOutcome {
-  const asked = readGivenAnswer(text, prepared.prompt);
+/** What somebody else answered is kept under a key of its own: the question is still to be asked. */
+function useGiven(
+  text: string,
+  { prompt, question }: PreparedAnalysis,
+  options: AnalyzeOptions,
+): AnalyzeOutcome {
+  const asked = readGivenAnswer(text, prompt);
   if (asked.kind === 'failed') return asked;
-  const question = `given answer\n${text}\n${prepared.question}`;
-  const key = keyOf({ ...prepared, question }, undefined, options);
-  const { prompt } = prepared;
-  return writeDatabase(options.paths, (db) =>
-    db.sqlite.transaction(() => keep(asked, { key, prompt }, options, db)),
-  );
+  const key = keyOf(`given answer\n${text}\n${question}`, undefined, options);
+  return inTransaction(options.paths, (db) => keep(asked, { key, prompt }, options, db));
 }
+
+function inTransaction<T>(paths: StatePaths, work: (db: Db) => T): T {
+  return writeDatabase(paths, (db) => db.sqlite.transaction(() => work(db)));
+}
+
+type Sent = { readonly key: AnalysisKey; readonly prompt: AnalysisPrompt };
 
 function keep(
   { answer, dropped, usage }: Extract<Asked, { kind: 'answered' }>,
-  { key, prompt }: Omit<Finished, 'id'>,
+  { key, prompt: { contradicted } }: Sent,
   { config, now }: AnalyzeOptions,
   db: Db,
 ): Extract<AnalyzeOutcome, { kind: 'done' }> {
-  const keeper = {
-    key,
-    mode: config.lessons.model,
-    contradicted: prompt.contradicted,
-    ts: now().toISOString(),
-  };
+  const keeper = { key, mode: config.lessons.model, contradicted, ts: now().toISOString() };
   const stored = keepAnswer(answer, keeper, db);
   return { kind: 'done', ...stored, isCached: false, usage, dropped: [...dropped, ...stored.dropped] };
 }
 
 /** Enters the end in the ledger and stores what was learned, both or nothing. */
-function finish(asked: Asked, { id, key, prompt }: Finished, options: AnalyzeOptions): AnalyzeOutcome {
-  const { paths, now } = options;
-  const ts = now().toISOString();
+function finish(asked: Asked, sent: Sent & { readonly id: number }, options: AnalyzeOptions): AnalyzeOutcome {
+  const { id, prompt } = sent;
+  const ts = options.now().toISOString();
   const end = { ts, promptBytes: Buffer.byteLength(prompt.text), ...asked.usage };
-  return writeDatabase(paths, (db) =>
-    db.sqlite.transaction((): AnalyzeOutcome => {
-      if (asked.kind === 'failed') {
-        endRun(id, { ...end, status: 'failed', reason: asked.reason, suggestionCount: null }, db);
-        return asked;
-      }
-      const done = keep(asked, { key, prompt }, options, db);
-      const reason = done.dropped.join('; ').slice(0, REASON_LENGTH_MAX) || null;
-      endRun(id, { ...end, status: 'done', reason, suggestionCount: done.suggestions.length }, db);
-      return done;
-    }),
-  );
-}
-
-/** The same question again: the stored answer is the newest from now on, and nothing is sent. */
-function reuse(
-  known: string,
-  { key, prompt }: Omit<Finished, 'id'>,
-  { paths, now }: AnalyzeOptions,
-): AnalyzeOutcome {
-  const ts = now().toISOString();
-  const stored = writeDatabase(paths, (db) =>
-    db.sqlite.transaction(() => reuseAnswer(known, { key, prompt, ts }, db)),
-  );
-  return { kind: 'done', ...stored, isCached: true, usage: NO_USAGE };
+  return inTransaction(options.paths, (db): AnalyzeOutcome => {
+    if (asked.kind === 'failed') {
+      endRun(id, { ...end, status: 'failed', reason: asked.reason, suggestionCount: null }, db);
+      return asked;
+    }
+    const done = keep(asked, sent, options, db);
+    const reason = done.dropped.join('; ').slice(0, REASON_LENGTH_MAX) || null;
+    endRun(id, { ...end, status: 'done', reason, suggestionCount: done.suggestions.length }, db);
+    return done;
+  });
 }

@@ -1,14 +1,20 @@
 import { z } from 'zod';
+import { isRecord, parseJson } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText, oneLine } from '../core/text.ts';
 import { isFetchNamed, speaksOfFetching } from '../lessons/fetches.ts';
 import { namedByManifests } from '../lessons/manifests.ts';
 import { parseShell } from '../lessons/shell.ts';
-import { readDeclaration } from '../suggestions/declared-hook.ts';
-import { type Proposal, readProposal, SUGGESTION_TEXT_LENGTH_MAX } from '../suggestions/suggestion.ts';
+import {
+  type Proposal,
+  readDeclaration,
+  readProposal,
+  SKILL_NAME,
+  SUGGESTION_TEXT_LENGTH_MAX,
+} from '../suggestions/suggestion.ts';
+import { commandWords, quotedCommands } from './advised-commands.ts';
 import type { CandidateGroup } from './candidates.ts';
-import { commandWords, quotedCommands } from './shell-words.ts';
 
 const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
 
@@ -104,7 +110,7 @@ const GETS_AROUND =
 const NAMES_ADDRESS =
   /\b(?:https?|ftp|ssh|git|wss?):\/\/(?!(?:localhost|127\.0\.0\.1)\b)|\bwww\.|[\w.+-]+@[\w-]+\.[a-z]{2,}|\b\d{1,3}(?:\.\d{1,3}){3}\b(?<!127\.0\.0\.1)/i;
 
-/** Whether advice gets nothing from elsewhere, or in quoted commands only what is named: a sentence cannot be read so closely. */
+/** Returns true if advice gets nothing from elsewhere, or in quoted commands only what is named: a sentence cannot be read so closely. */
 function mayBeTold(advice: string, isNamed: (fetched: string) => boolean): boolean {
   const outside = advice.replace(/`[^`]*`/g, ' ');
   const commands = quotedCommands(advice).flatMap((command) => parseShell(command));
@@ -139,7 +145,7 @@ const COMMANDS_LENGTH_MAX = 110;
 /** Stands for a quoted command among the words around it. */
 const COMMAND = '`';
 
-/** Whether a clause may deny a command of its own, or the next one's: that it ran here proves it, and not that it is of no use. */
+/** Returns true if a clause may deny a command of its own, or the next one's: that it ran here proves it, and not that it is of no use. */
 function mayDeny(clause: string): boolean {
   return (clause.includes(COMMAND) && DENIES.test(clause)) || BEGINS_DENYING.test(clause);
 }
@@ -148,7 +154,7 @@ const DENIES =
   /\b(?:not?|never|none|without|instead|rather|cannot|\w+n't|avoid|stop|unless|except|fail\w*|wrong|breaks?|useless)\b|없|아니|아닌|아닙|않|말[고아]|마세요|마십시오|대신|실패|안 /i;
 const BEGINS_DENYING = /^\s*(?:not?|never|none|without|instead|avoid|stop|do not|don't)\b/i;
 
-/** Whether a command prints or carries a sentence. */
+/** Returns true if a command prints or carries a sentence. */
 function saysSomething(command: string): boolean {
   return commandWords(command).some(
     ([program = '', ...others]) => SPEAKERS.has(program) || others.some((word) => /\s\S+\s/.test(word)),
@@ -211,8 +217,6 @@ const COMMON = {
   evidence: text(500).default(''),
   priority: z.number().min(-1000).max(1000).catch(0),
 };
-/** Lower-case letters, digits and Hangul: nothing that means something in a path. */
-export const SKILL_NAME = /^[a-z0-9가-힣][a-z0-9가-힣_-]{0,63}$/;
 const SUGGESTION = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('claude_md'),
@@ -232,8 +236,8 @@ const SUGGESTION = z.discriminatedUnion('type', [
     ...COMMON,
     hook: z.unknown().transform((value, context) => {
       const read = readDeclaration(value);
-      if (read.kind === 'read') return read.declaration;
-      context.addIssue({ code: 'custom', message: read.reason });
+      if (typeof read !== 'string') return read;
+      context.addIssue({ code: 'custom', message: read });
       return z.NEVER;
     }),
   }),
@@ -272,8 +276,8 @@ export function readAnalysisAnswer(answer: string, groups: SentGroups): AnswerRe
   const proposals: Proposal[] = [];
   document.data.suggestions.forEach((value, index) => {
     const read = readSuggestion(value, groups);
-    if (read.kind === 'read') proposals.push(read.proposal);
-    else problems.push(...read.problems.map((problem) => `suggestions[${index}]${problem}`));
+    if ('summary' in read) proposals.push(read);
+    else problems.push(...read.map((problem) => `suggestions[${index}]${problem}`));
   });
   // These are only shown: what is wrong in them is left out without another turn.
   const usable = {
@@ -292,49 +296,30 @@ function unusable(...problems: string[]): AnswerResult {
 
 /** The content of a fenced block, else from the first brace to the last, else nothing (REQ-AA-005). */
 function findObject(answer: string): unknown {
-  const fenced = /```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?```/.exec(answer)?.[1];
+  const fenced = /```(?:json)?[ \t]*\r?\n([\s\S]*?)\r?\n?```/.exec(answer)?.[1] ?? '';
   const braced = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1);
-  for (const candidate of [answer, fenced, braced]) {
-    if (candidate === undefined) continue;
-    try {
-      const value: unknown = JSON.parse(candidate);
-      if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-    } catch {
-      // Then the next reading.
-    }
-  }
-  return undefined;
+  return [answer, fenced, braced].map(parseJson).find(isRecord);
 }
 
-type SuggestionResult =
-  | { readonly kind: 'read'; readonly proposal: Proposal }
-  | { readonly kind: 'wrong'; readonly problems: readonly string[] };
-
-function readSuggestion(value: unknown, groups: SentGroups): SuggestionResult {
+/** The proposal, or what is wrong with it. */
+function readSuggestion(value: unknown, groups: SentGroups): Proposal | readonly string[] {
   const parsed = SUGGESTION.safeParse(value);
-  if (!parsed.success) return { kind: 'wrong', problems: issuesOf(parsed.error, '.') };
+  if (!parsed.success) return issuesOf(parsed.error, '.');
   const suggestion = parsed.data;
   const shown =
     suggestion.type === 'claude_md' ? suggestion.rule : suggestion.type === 'skill' ? suggestion.action : '';
-  for (const one of [suggestion.summary, suggestion.evidence, shown]) {
-    if (isInstructionShaped(one))
-      return { kind: 'wrong', problems: [': reads like an instruction to ignore, fetch, send or destroy'] };
-  }
+  if ([suggestion.summary, suggestion.evidence, shown].some(isInstructionShaped))
+    return [': reads like an instruction to ignore, fetch, send or destroy'];
   // From the numbers in the answer to the errors themselves, by which the rule's effect will be measured.
-  const errorsOf = (numbers: readonly number[]) => numbers.flatMap((one) => groups.get(one)?.keys ?? []);
-  const named = suggestion.type === 'claude_md' ? { errors: errorsOf(suggestion.groups) } : {};
-  const proposal = readProposal({ ...suggestion, ...named });
-  return proposal === undefined
-    ? { kind: 'wrong', problems: [': holds nothing that could be applied'] }
-    : { kind: 'read', proposal };
+  const groupNumbers = suggestion.type === 'claude_md' ? suggestion.groups : undefined;
+  const errors = groupNumbers?.flatMap((one) => groups.get(one)?.keys ?? []);
+  const proposal = readProposal({ ...suggestion, ...(errors && { errors }) });
+  return proposal ?? [': holds nothing that could be applied'];
 }
 
 function validOnes<Item extends z.ZodType>(item: Item, value: unknown): z.infer<Item>[] {
   const candidates = Array.isArray(value) ? value.slice(0, LIST_MAX) : [];
-  return candidates.flatMap((candidate) => {
-    const parsed = item.safeParse(candidate);
-    return parsed.success ? [parsed.data] : [];
-  });
+  return candidates.flatMap((candidate) => item.safeParse(candidate).data ?? []);
 }
 
 function issuesOf(error: z.ZodError, before: '' | '.'): string[] {

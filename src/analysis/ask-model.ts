@@ -11,33 +11,28 @@ import { analysisFiles, type TurnFiles } from '../runs/model/run.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import { readRegularFile } from '../system/files.ts';
 import { isGone, type ProcessIdentity } from '../system/process-identity.ts';
+import { abandonedRuns, endAbandonedRun } from './analysis-store.ts';
 import { type AnalysisAnswer, type AnswerResult, readAnalysisAnswer } from './answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './prompt.ts';
-import { abandonedRuns, endAbandonedRun } from './runs-store.ts';
 
 /** Longer than an analysis may take: one that began before is not waited for. */
 const STALE_MS = 15 * 60_000;
 
 /**
  * Ends what an analysis that was killed left behind: its client, its directory, its row in the ledger, in this order, so
- * that whoever is killed in between leaves the rest to the next.
+ * that a process that is killed in between leaves the rest to the next.
  */
 export async function endAbandoned(paths: StatePaths, now: Date): Promise<void> {
   const staleBefore = new Date(now.getTime() - STALE_MS).toISOString();
   for (const run of writeDatabase(paths, (db) => abandonedRuns({ staleBefore, isGone }, db))) {
     const files = analysisFiles(paths, run);
     await endLeftClient(run, files);
-    removeIfPossible(files.directory);
+    try {
+      rmSync(files.directory, { recursive: true, force: true });
+    } catch {
+      // What a client has made so that it cannot be removed stays: it must not stop every later analysis.
+    }
     writeDatabase(paths, (db) => endAbandonedRun(run, now.toISOString(), db));
-  }
-}
-
-/** What a client has made so that it cannot be removed is not to keep every later analysis from its work. */
-function removeIfPossible(directory: string): void {
-  try {
-    rmSync(directory, { recursive: true, force: true });
-  } catch {
-    // Then it stays, for the user's eyes only.
   }
 }
 
@@ -66,7 +61,7 @@ export type Asked =
 
 const ANSWER_TIMEOUT_MS = 180_000;
 const REASON_LENGTH_MAX = 500;
-/** Messages of clients are cut at 300; see clients/answer.ts. */
+/** Messages of clients are cut at 300; see clients/reading.ts. */
 const CUT_REASON_LENGTH_MIN = 299;
 /** Of a run whose client was never started. */
 const NOTHING_SPENT: Usage = { ...NO_USAGE, costUsd: 0 };
@@ -116,7 +111,7 @@ async function askOnce(client: Client, prompt: string, asking: Asking): Promise<
     usage = NO_USAGE;
     asking.onStart(started);
   };
-  const answer = await runClient(client, prompt, { ...asking, onStart })
+  const answer = await askClient(client, prompt, { ...asking, onStart })
     .finally(() => rmSync(asking.files.directory, { recursive: true, force: true }))
     .catch(reasonOf);
   if (typeof answer === 'string') return { kind: 'failed', reason: withoutSecrets(answer), usage };
@@ -124,7 +119,7 @@ async function askOnce(client: Client, prompt: string, asking: Asking): Promise<
 }
 
 /** The answer, or why there is none. @throws Error when the client cannot be started. */
-async function runClient(client: Client, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
+async function askClient(client: Client, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
   const { env, files, model, budgetUsd, ...waiting } = asking;
   const user = { env, agentDir: null, cwd: null, read: readRegularFile };
   const question = { prompt, model, route: client.route(user, model), budgetUsd, directory: files.home };

@@ -39,7 +39,7 @@ export type CallFailure = {
   readonly noise: Noise | null;
 };
 
-export type CallFilter = {
+type CallFilter = {
   /** Undefined: of every project. */
   readonly projectPath: string | undefined;
   /** ISO time; calls at or after it. */
@@ -55,9 +55,7 @@ export function loadCalls({ projectPath, since, limit }: CallFilter, db: Db): An
   const rows = db.sqlite.all(
     `SELECT id, type, ts, session_id AS sessionId, project_path AS projectPath, data FROM events
      WHERE ${ofProject} type IN ('tool_use', 'tool_error') AND ts >= ? ORDER BY ts DESC, id DESC LIMIT ?`,
-    ...values,
-    since,
-    limit,
+    ...[...values, since, limit],
   );
   const calls = new Map<string, AnalysedCall>();
   for (const row of rows.toReversed()) {
@@ -71,15 +69,9 @@ function readCall(row: Row): AnalysedCall | undefined {
   const data = typeof row.data === 'string' ? parseJson(row.data) : undefined;
   if (!isRecord(data)) return undefined;
   const text = (key: string) => readString(data, key) ?? null;
-  const failure =
-    row.type === 'tool_error'
-      ? {
-          key: text('error') ?? '',
-          said: text('said') ?? '',
-          raw: text('errorRaw') ?? text('error') ?? '',
-          noise: text('noise') as Noise | null,
-        }
-      : null;
+  const key = text('error') ?? '';
+  const noise = text('noise') as Noise | null;
+  const failed = { key, said: text('said') ?? '', raw: text('errorRaw') ?? key, noise };
   return {
     id: text('toolUseId') ?? `event:${row.id}`,
     ts: String(row.ts),
@@ -92,7 +84,7 @@ function readCall(row: Row): AnalysedCall | undefined {
     directory: text('directory'),
     remark: text('remark'),
     file: text('file'),
-    failure,
+    failure: row.type === 'tool_error' ? failed : null,
   };
 }
 
@@ -106,19 +98,17 @@ export function shellLines(
   { projectPath, text, outcome }: { projectPath: string; text: string; outcome: 'worked' | 'failed' },
   db: Db,
 ): { readonly id: string; readonly line: string }[] {
-  return db.sqlite
-    .all(
-      `SELECT json_extract(data, '$.toolUseId') AS id, json_extract(data, '$.line') AS line FROM events
-       WHERE project_path = ? AND type = ? AND json_valid(data)
-         AND json_extract(data, '$.tool') IN ('Bash', 'PowerShell') AND json_extract(data, '$.isUnfinished') IS NULL
-         AND json_extract(data, '$.noise') IS NULL AND instr(json_extract(data, '$.line'), ?) > 0
-       ORDER BY ts DESC, id DESC LIMIT ?`,
-      projectPath,
-      outcome === 'worked' ? 'tool_use' : 'tool_error',
-      text,
-      LINES_MAX,
-    )
-    .flatMap(({ id, line }) => (typeof id === 'string' && typeof line === 'string' ? [{ id, line }] : []));
+  const rows = db.sqlite.all(
+    `SELECT json_extract(data, '$.toolUseId') AS id, json_extract(data, '$.line') AS line FROM events
+     WHERE project_path = ? AND type = ? AND json_valid(data)
+       AND json_extract(data, '$.tool') IN ('Bash', 'PowerShell') AND json_extract(data, '$.isUnfinished') IS NULL
+       AND json_extract(data, '$.noise') IS NULL AND instr(json_extract(data, '$.line'), ?) > 0
+     ORDER BY ts DESC, id DESC LIMIT ?`,
+    ...[projectPath, outcome === 'worked' ? 'tool_use' : 'tool_error', text, LINES_MAX],
+  );
+  return rows.flatMap(({ id, line }) =>
+    typeof id === 'string' && typeof line === 'string' ? [{ id, line }] : [],
+  );
 }
 
 /** How many sessions called tools since a time, and how many of the calls failed. */

@@ -1,19 +1,13 @@
+import { inertText } from '../core/inert-text.ts';
 import { getProjectName } from '../core/project.ts';
+import { redactSecrets } from '../core/redact.ts';
 import { isFileTool, isShellTool } from '../lessons/command.ts';
-import { isInformative } from '../lessons/errors/normalize-error.ts';
+import { isInformative, normalizeError } from '../lessons/errors/normalize-error.ts';
 import type { Noise } from '../lessons/failure.ts';
 import { findingsIn, isOwnRule } from '../lessons/findings.ts';
+import { sharedStart } from '../lessons/likeness.ts';
+import { commandWords, plainLine } from './advised-commands.ts';
 import type { AnalysedCall, CallFailure } from './calls-store.ts';
-import { plainLine } from './shell-words.ts';
-import {
-  findChecks,
-  isAlike,
-  type ShownExample,
-  showExample,
-  shown,
-  tellingText,
-  type WorkingCheck,
-} from './shown-failure.ts';
 
 /**
  * What a model may learn from: failing calls, grouped, with what the agent did next. Prepared without judgement; what of
@@ -39,7 +33,7 @@ export type CandidateGroup = {
   readonly shown: ShownGroup;
 };
 
-export type ShownGroup = {
+type ShownGroup = {
   readonly project?: string;
   readonly calls: number;
   readonly sessions: number;
@@ -53,7 +47,7 @@ export type ShownGroup = {
   readonly elsewhere?: ShownExample;
 };
 
-export type Candidates = {
+type Candidates = {
   /** The most promising first. */
   readonly groups: readonly CandidateGroup[];
   readonly checks: readonly WorkingCheck[];
@@ -76,7 +70,7 @@ const CORRECTIONS_MAX = 4;
 const CORRECTION_LENGTH_MAX = 120;
 const LINES_MAX = 8;
 const KNOWN_LENGTH_MAX = 160;
-const DIRECTORY_LENGTH_MAX = 80;
+const NAME_LENGTH_MAX = 80;
 
 /** A failing call, and what the same agent did next. */
 type Failing = {
@@ -84,27 +78,26 @@ type Failing = {
   readonly failure: CallFailure;
   readonly rules: readonly string[];
   readonly next: readonly AnalysedCall[];
-  readonly correction: Correction;
   /** The other form of the command that worked next. */
   readonly correctedBy: string | null;
+  /** 2: another form of the command worked next, 1: the same one again, 0: neither. */
+  readonly correction: 0 | 1 | 2;
 };
-
-/** Whether another form of the command worked next, the same one again, or neither. */
-type Correction = 'other-form' | 'again' | 'none';
-const CORRECTION_RANKS: Readonly<Record<Correction, number>> = { 'other-form': 2, again: 1, none: 0 };
 
 /** Groups the failing calls of a log. The same calls give the same groups, in the same order. */
 export function findCandidates(calls: readonly AnalysedCall[], request: CandidateRequest): Candidates {
   const working = countWorking(calls);
-  const groups = new Map<string, Failing[]>();
-  for (const failing of findFailing(calls)) {
-    for (const name of groupNames(failing)) {
-      const members = groups.get(name);
-      if (members) members.push(failing);
-      else groups.set(name, [failing]);
-    }
-  }
-  const drafts = [...groups].flatMap(([name, members]) => draftOf(name, members, working, request) ?? []);
+  // A finding belongs to each rule that it names, any other failure to its error.
+  const memberships = findFailing(calls).flatMap((failing) => {
+    const { call, failure, rules } = failing;
+    const causes = rules.length > 0 ? rules.map((rule) => `rule ${rule}`) : [`error ${failure.key}`];
+    return causes.map((cause) => ({ cause, name: `${call.projectPath}\n${cause}`, failing }));
+  });
+  const drafts = [...Map.groupBy(memberships, ({ name }) => name).values()].flatMap((members) => {
+    const rule = /^rule (.*)$/s.exec(members[0]?.cause ?? '')?.[1];
+    const failures = members.map(({ failing }) => failing);
+    return draftOf(failures, rule, working, request) ?? [];
+  });
   return {
     groups: drafts.sort(compareDrafts).map(({ group }, index) => ({ ...group, group: index + 1 })),
     checks: findChecks(calls),
@@ -112,71 +105,38 @@ export function findCandidates(calls: readonly AnalysedCall[], request: Candidat
 }
 
 const NO_CANDIDATES: ReadonlySet<Noise> = new Set(['client', 'interrupted', 'secret', 'silent']);
+const CLIENT_RULE = /^\s*(?:<tool_use_error>|InputValidationError|Sibling tool call errored)/;
 
-/** Whether nobody else would gain from knowing that a call failed: a rule of the client, or a refusal. */
-function isNoise({ tool, failure }: AnalysedCall): boolean {
-  if (failure === null) return true;
-  if (failure.noise !== null) return NO_CANDIDATES.has(failure.noise);
-  return (
-    isFileTool(tool) ||
-    /^\s*(?:<tool_use_error>|InputValidationError|Sibling tool call errored)/.test(failure.raw)
-  );
+/** Returns true if nobody else would gain from knowing of a failure: a rule of the client, or a refusal. */
+function isNoise(tool: string, { noise, raw }: CallFailure): boolean {
+  return noise !== null ? NO_CANDIDATES.has(noise) : isFileTool(tool) || CLIENT_RULE.test(raw);
 }
 
 function findFailing(calls: readonly AnalysedCall[]): Failing[] {
-  const threads = new Map<string, AnalysedCall[]>();
-  for (const call of calls) {
-    const name = `${call.sessionId}\n${call.agentId ?? ''}`;
-    const thread = threads.get(name);
-    if (thread) thread.push(call);
-    else threads.set(name, [call]);
-  }
+  const threads = Map.groupBy(calls, ({ sessionId, agentId }) => `${sessionId}\n${agentId ?? ''}`);
   return [...threads.values()].flatMap((thread) =>
     thread.flatMap((call, index) => {
-      const { failure } = call;
-      if (failure === null || isNoise(call) || !isInformative(failure.key)) return [];
+      const { failure, tool } = call;
+      if (failure === null || isNoise(tool, failure) || !isInformative(failure.key)) return [];
+      const rules = new Set(findingsIn(failure.raw).flatMap(({ rule }) => rule ?? []));
       const next = thread.slice(index + 1, index + 1 + NEXT_CALLS);
-      return [
-        {
-          call,
-          failure,
-          rules: rulesIn(failure.raw),
-          next,
-          correction: correctionOf(call, next),
-          correctedBy: correctedBy(call, next),
-        },
-      ];
+      return [{ call, failure, rules: [...rules].slice(0, RULES_MAX), next, ...correctionOf(call, next) }];
     }),
   );
 }
 
-/** The rules that an output names, the first few. */
-function rulesIn(output: string): string[] {
-  const rules = findingsIn(output).flatMap(({ rule }) => rule ?? []);
-  return [...new Set(rules)].slice(0, RULES_MAX);
-}
-
-/** A finding belongs to each rule that it names, any other failure to its error. */
-function groupNames({ call, failure, rules }: Failing): string[] {
-  const names = rules.length > 0 ? rules.map((rule) => `rule ${rule}`) : [`error ${failure.key}`];
-  return names.map((name) => `${call.projectPath}\n${name}`);
-}
-
-function correctionOf(call: AnalysedCall, next: readonly AnalysedCall[]): Correction {
-  const forms = next.map((one) => (one.failure === null ? formOf(one, call) : 'none'));
-  return forms.includes('other-form') ? 'other-form' : forms.includes('again') ? 'again' : 'none';
-}
-
-function correctedBy(call: AnalysedCall, next: readonly AnalysedCall[]): string | null {
-  const other = next.find((one) => one.failure === null && formOf(one, call) === 'other-form');
-  return other?.line ? plainLine(other.line) || other.line : null;
-}
-
-function formOf(next: AnalysedCall, { tool, line }: AnalysedCall): Correction {
-  if (next.tool !== tool || next.line === null || line === null) return 'none';
-  const [left, right] = [plainLine(line) || line, plainLine(next.line) || next.line];
-  if (left === right) return 'again';
-  return isAlike(left, right) ? 'other-form' : 'none';
+function correctionOf(
+  { tool, line }: AnalysedCall,
+  next: readonly AnalysedCall[],
+): Pick<Failing, 'correction' | 'correctedBy'> {
+  const plainOf = (one: string) => plainLine(one) || one;
+  const failing = line === null ? null : plainOf(line);
+  const worked = next.flatMap((one) =>
+    one.failure === null && one.tool === tool && one.line !== null ? plainOf(one.line) : [],
+  );
+  const other = worked.find((one) => failing !== null && one !== failing && isAlike(failing, one)) ?? null;
+  const isAgain = failing !== null && worked.includes(failing);
+  return { correction: other === null ? (isAgain ? 1 : 0) : 2, correctedBy: other || null };
 }
 
 /** How often each command worked, by project and plain form. */
@@ -193,33 +153,36 @@ function countWorking(calls: readonly AnalysedCall[]): ReadonlyMap<string, numbe
 type Draft = { readonly group: Omit<CandidateGroup, 'group'>; readonly rank: readonly number[] };
 
 function draftOf(
-  name: string,
   members: readonly Failing[],
+  rule: string | undefined,
   working: ReadonlyMap<string, number>,
   { knownFix, isWithdrawn, withProject }: CandidateRequest,
 ): Draft | undefined {
-  const [, kind = ''] = name.split('\n');
-  const rule = kind.startsWith('rule ') ? kind.slice('rule '.length) : undefined;
   const ranked = members.toSorted(compareExamples);
   const [best] = ranked;
   if (best === undefined) return undefined;
   const { projectPath } = best.call;
-  const allKeys = byFrequency(members.map(({ failure }) => failure.key));
+  const allKeys = byFrequency(members.map(({ failure }) => failure.key)).map(([key]) => key);
   if (allKeys.some((key) => isWithdrawn(key, projectPath))) return undefined;
-  const keys = allKeys.slice(0, KEYS_MAX);
+  const isFinding = rule !== undefined || members.some(({ failure }) => failure.noise === 'finding');
+  const correction = Math.max(...members.map((member) => member.correction));
   const sessionIds = [...new Set(members.map(({ call }) => call.sessionId))];
-  const lines = members.flatMap(({ call: { tool, line } }) =>
-    line !== null && isShellTool(tool) ? [plainLine(line)] : [],
+  const isOfTheWork = isFinding && !isOwnRule(rule ?? null) && correction < 2;
+  if (isOfTheWork && sessionIds.length < RECURRING_SESSIONS) return undefined;
+  const keys = allKeys.slice(0, KEYS_MAX);
+  const lines = members.map(({ call: { tool, line } }) =>
+    line !== null && isShellTool(tool) ? plainLine(line) : '',
   );
-  const failingLines = byFrequency(lines.filter(Boolean)).slice(0, LINES_MAX);
+  const failingLines = byFrequency(lines.filter(Boolean))
+    .map(([line]) => line)
+    .slice(0, LINES_MAX);
   const known = keys.map((key) => knownFix(key, projectPath)).find((fix) => fix !== undefined);
   const worked = failingLines.reduce((sum, line) => sum + (working.get(`${projectPath}\n${line}`) ?? 0), 0);
-  const corrected = corrections(members);
+  // `npm run test ×3`
+  const corrected = byFrequency(members.flatMap((member) => member.correctedBy ?? []))
+    .slice(0, CORRECTIONS_MAX)
+    .map(([line, count]) => `${shown(line, CORRECTION_LENGTH_MAX)} ×${count}`);
   const other = ranked.find(({ call }) => call.sessionId !== best.call.sessionId);
-  const isFinding = rule !== undefined || members.some(({ failure }) => failure.noise === 'finding');
-  const correction = Math.max(...members.map((member) => CORRECTION_RANKS[member.correction]));
-  const isOfTheWork = isFinding && !isOwnRule(rule ?? null) && correction < CORRECTION_RANKS['other-form'];
-  if (isOfTheWork && sessionIds.length < RECURRING_SESSIONS) return undefined;
   return {
     group: {
       projectPath,
@@ -231,10 +194,10 @@ function draftOf(
       sessionIds,
       failingLines,
       shown: {
-        ...(withProject ? { project: shown(getProjectName(projectPath), DIRECTORY_LENGTH_MAX) } : {}),
+        ...(withProject ? { project: shown(getProjectName(projectPath), NAME_LENGTH_MAX) } : {}),
         calls: members.length,
         sessions: sessionIds.length,
-        ...(rule === undefined ? {} : { rule: shown(rule, DIRECTORY_LENGTH_MAX) }),
+        ...(rule === undefined ? {} : { rule: shown(rule, NAME_LENGTH_MAX) }),
         ...(worked > 0 ? { worked } : {}),
         ...(corrected.length > 1 ? { corrected } : {}),
         ...(known === undefined ? {} : { known: shown(known, KNOWN_LENGTH_MAX) }),
@@ -246,24 +209,15 @@ function draftOf(
   };
 }
 
-/** `npm run test ×3`, the most frequent first. */
-function corrections(members: readonly Failing[]): string[] {
-  const lines = members.flatMap((member) => member.correctedBy ?? []);
-  return byFrequency(lines)
-    .slice(0, CORRECTIONS_MAX)
-    .map((line) => `${shown(line, CORRECTION_LENGTH_MAX)} ×${lines.filter((one) => one === line).length}`);
-}
-
-/** Different texts, the most frequent first. */
-function byFrequency(texts: readonly string[]): string[] {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return [...counts].sort(([, left], [, right]) => right - left).map(([text]) => text);
+/** Different texts with their counts, the most frequent first. */
+function byFrequency(texts: readonly string[]): (readonly [text: string, count: number])[] {
+  const counts = [...Map.groupBy(texts, (text) => text)].map(([text, all]) => [text, all.length] as const);
+  return counts.sort(([, left], [, right]) => right - left);
 }
 
 /** Those that another form of the command corrected come first, then the newest. */
 function compareExamples(left: Failing, right: Failing): number {
-  const rank = CORRECTION_RANKS[right.correction] - CORRECTION_RANKS[left.correction];
+  const rank = right.correction - left.correction;
   if (rank !== 0) return rank;
   return left.call.ts < right.call.ts ? 1 : left.call.ts > right.call.ts ? -1 : 0;
 }
@@ -275,4 +229,153 @@ function compareDrafts(left: Draft, right: Draft): number {
     if (difference !== 0) return difference;
   }
   return left.group.key < right.group.key ? -1 : 1;
+}
+
+/** A failing call as it is sent to a model: bounded, redacted, and unable to open a frame. */
+type ShownExample = {
+  readonly command: string;
+  readonly in?: string;
+  readonly says: string;
+  readonly next: readonly string[];
+};
+
+const SAYS_LENGTH_MAX = 300;
+const COMMAND_LENGTH_MAX = 400;
+const NEXT_LENGTH_MAX = 260;
+const REMARK_LENGTH_MAX = 160;
+const OUTCOME_LENGTH_MAX = 120;
+const DIRECTORY_LENGTH_MAX = 80;
+const ALIKE_MIN = 0.5;
+
+/** What a failing call looked like: the command, what it said, around a rule where one is named, and what came next. */
+function showExample({ call, failure, next }: Failing, rule: string | undefined): ShownExample {
+  const command = commandText(call);
+  const alike = next
+    .filter((one) => one.failure === null)
+    .map(commandText)
+    .find((text) => isAlike(text, command) && text !== command);
+  return {
+    command: aroundDifference(command, alike ?? command, COMMAND_LENGTH_MAX),
+    ...(call.directory ? { in: shown(call.directory, DIRECTORY_LENGTH_MAX) } : {}),
+    says: saysOf(failure, rule),
+    next: next.flatMap((one) => showNext(one, command)),
+  };
+}
+
+/** What the agent said before it, and the call with its outcome. */
+function showNext(call: AnalysedCall, failed: string): string[] {
+  const text = aroundDifference(commandText(call), failed, NEXT_LENGTH_MAX);
+  const where = call.directory ? ` (in ${shown(call.directory, DIRECTORY_LENGTH_MAX)})` : '';
+  const outcome = call.failure === null ? 'ok' : `failed (${tellingText(call.failure)})`;
+  return [
+    ...(call.remark ? [`agent: ${shown(call.remark, REMARK_LENGTH_MAX)}`] : []),
+    `${outcome}: ${text}${where}`,
+  ];
+}
+
+/** The telling line, else the beginning of what was printed. */
+function tellingText({ said, raw }: CallFailure): string {
+  return shown(isTelling(said) ? said : withoutExitLine(raw), OUTCOME_LENGTH_MAX);
+}
+
+/** The command line, or the tool and what it was called on. */
+function commandText({ tool, line, family, file }: AnalysedCall): string {
+  if (isShellTool(tool)) return oneLined(line ?? family ?? tool);
+  return oneLined(`${tool} ${file ?? line ?? ''}`.trim());
+}
+
+function oneLined(text: string): string {
+  return shown(text.trim().replace(/\s*\n\s*/g, ' ⏎ '), Number.MAX_SAFE_INTEGER);
+}
+
+/** The text, or of a long one its beginning and what is around the first difference to another. */
+function aroundDifference(text: string, other: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  const at = sharedStart(text, other);
+  const before = Math.floor(lengthMax / 3);
+  if (at >= text.length || at < lengthMax - before) return `${text.slice(0, lengthMax - 1).toWellFormed()}…`;
+  const from = Math.min(at - 40, text.length - (lengthMax - before));
+  const part = text.slice(from, from + lengthMax - before);
+  const end = from + part.length < text.length ? '…' : '';
+  return `${text.slice(0, before).toWellFormed()}…${part.toWellFormed()}${end}`;
+}
+
+/** What is around the telling line, or around the rule. */
+function saysOf({ said, raw }: CallFailure, rule: string | undefined): string {
+  const sought = rule ?? (isTelling(said) ? said.trim() : undefined);
+  const text = withoutExitLine(raw);
+  const at = sought === undefined ? 0 : text.indexOf(sought);
+  if (sought !== undefined && at < 0) return shown(`${said} ${text}`, SAYS_LENGTH_MAX);
+  const room = Math.max(0, SAYS_LENGTH_MAX - (sought?.length ?? 0));
+  const from = Math.max(0, at - Math.floor(room / 2));
+  return shown(text.slice(from, from + SAYS_LENGTH_MAX).toWellFormed(), SAYS_LENGTH_MAX);
+}
+
+function isTelling(said: string): boolean {
+  return said.trim() !== '' && isInformative(normalizeError(said));
+}
+
+function withoutExitLine(raw: string): string {
+  return raw.replace(/^Exit code \d+\s*\n/, '');
+}
+
+/** Returns true if two commands have half of their words in common. */
+function isAlike(left: string, right: string): boolean {
+  const [one, other] = [new Set(left.split(/\s+/)), new Set(right.split(/\s+/))];
+  const shared = [...one].filter((word) => other.has(word)).length;
+  return (2 * shared) / (one.size + other.size) >= ALIKE_MIN;
+}
+
+/** Text of the log as it may be sent. */
+export function shown(text: string, lengthMax: number): string {
+  return inertText(redactSecrets(text), lengthMax);
+}
+
+/** A command that checks the work, and how often it passed and failed. */
+export type WorkingCheck = {
+  readonly command: string;
+  readonly in?: string;
+  readonly ok: number;
+  readonly failed: number;
+};
+
+const CHECKS_MAX = 15;
+const CHECK_LENGTH_MAX = 160;
+const CHECK_WORD =
+  /^(?:tests?|lint|check|checks|typecheck|type-check|tsc|build|fmt|format|vet|clippy|pytest|jest|vitest|mocha|eslint|biome|ruff|mypy|golangci-lint|rspec|phpunit|verify|ci|precommit|pre-commit)(?::[\w:-]+)?$/;
+const CHECK_WORD_PLACES = 4;
+const CHECK_RUNS_MIN = 2;
+
+/** The commands that checked the work and passed, the most frequent first. */
+function findChecks(calls: readonly AnalysedCall[]): WorkingCheck[] {
+  const checks = new Map<string, { command: string; directory: string; ok: number; failed: number }>();
+  for (const { tool, line, directory, failure, projectPath } of calls) {
+    if (line === null || !isShellTool(tool)) continue;
+    for (const command of new Set(commandWords(line).flatMap((words) => checkIn(words) ?? []))) {
+      const name = `${projectPath}\n${directory}\n${command}`;
+      const check = checks.get(name) ?? { command, directory: directory ?? '', ok: 0, failed: 0 };
+      if (failure === null) check.ok++;
+      else check.failed++;
+      checks.set(name, check);
+    }
+  }
+  return [...checks.values()]
+    .filter(({ ok }) => ok >= CHECK_RUNS_MIN)
+    .sort((left, right) => right.ok - left.ok)
+    .slice(0, CHECKS_MAX)
+    .map(({ command, directory, ok, failed }) => ({
+      command: shown(command, CHECK_LENGTH_MAX),
+      ...(directory ? { in: shown(directory, DIRECTORY_LENGTH_MAX) } : {}),
+      ok,
+      failed,
+    }));
+}
+
+/** `bun run lint` of `bun run lint src --max 3`: up to the word that names the check. */
+function checkIn(words: readonly string[]): string | undefined {
+  const at = words.slice(0, CHECK_WORD_PLACES).findIndex((word) => CHECK_WORD.test(word));
+  const isNamed = at > 0 || (at === 0 && words[0] !== 'test');
+  return isNamed && words.slice(0, at).every((word) => /^[\w@./:-]+$/.test(word))
+    ? words.slice(0, at + 1).join(' ')
+    : undefined;
 }

@@ -1,6 +1,4 @@
 import { existsSync } from 'node:fs';
-import { inertText } from '../core/inert-text.ts';
-import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { type EventFilter, queryEvents, type StoredEvent } from '../database/events.ts';
@@ -16,9 +14,8 @@ import {
 } from '../suggestions/feedback-store.ts';
 import type { Skill } from '../suggestions/skill-files.ts';
 import { loadCalls } from './calls-store.ts';
-import { type CandidateGroup, findCandidates } from './candidates.ts';
-import { type Contradiction, findContradictions } from './keep-lessons.ts';
-import type { WorkingCheck } from './shown-failure.ts';
+import { type CandidateGroup, findCandidates, shown as shownText, type WorkingCheck } from './candidates.ts';
+import { type Contradiction, findContradictions } from './keep-answer.ts';
 
 /** Which part of the log: one project, or all of it. */
 export type AnalysisScope =
@@ -43,7 +40,7 @@ export type AnalysisData = {
   readonly ruleEffects: readonly RuleEffect[];
 };
 
-/** Whether hooks have kept anything at all: if not, looking must not make a database. */
+/** Returns true if hooks have kept anything at all: if not, looking must not make a database. */
 export function isAnythingRecorded({ database, spool }: StatePaths): boolean {
   return existsSync(database) || existsSync(spool);
 }
@@ -60,15 +57,13 @@ const RULE_LENGTH_MAX = 400;
 const STALE_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 
-export type AnalysisWindow = { readonly days: number; readonly now: Date };
-
 /**
  * Reads what the analysis needs; about one project, what belongs to it or to none. Texts are on one line, redacted once more, and open
  * no frame of a conversation.
  */
 export function collectAnalysisData(
   scope: AnalysisScope,
-  { days, now }: AnalysisWindow,
+  { days, now }: { readonly days: number; readonly now: Date },
   skills: readonly Skill[],
   db: Db,
 ): AnalysisData {
@@ -122,18 +117,12 @@ function shownFeedback(feedback: FeedbackSummary | null): FeedbackSummary | null
 
 /** What each session did, in order: `Grep → Read → Edit ×2 → Bash(npm test)`. */
 function sequences(toolUses: readonly StoredEvent[]): string[] {
-  const sessions = new Map<string, string[]>();
-  for (const use of toolUses) {
-    const steps = sessions.get(use.sessionId) ?? [];
-    const command =
-      typeof use.command === 'string' && use.command !== '' ? `(${shown(use.command, 60)})` : '';
-    steps.push(`${shown(use.tool, 40)}${command}`);
-    sessions.set(use.sessionId, steps);
-  }
-  return [...sessions.values()]
-    .filter((steps) => steps.length > 1)
+  const stepOf = ({ tool, command }: StoredEvent) =>
+    shown(tool, 40) + (typeof command === 'string' && command !== '' ? `(${shown(command, 60)})` : '');
+  return [...Map.groupBy(toolUses, ({ sessionId }) => sessionId).values()]
+    .filter((uses) => uses.length > 1)
     .slice(-SESSIONS_MAX)
-    .map((steps) => counted(steps).slice(-SEQUENCE_MAX).join(' → '));
+    .map((uses) => counted(uses.map(stepOf)).slice(-SEQUENCE_MAX).join(' → '));
 }
 
 /** Equal steps in a row as one. */
@@ -186,5 +175,5 @@ function knownFix(error: string, projectPath: string, db: Db): string | undefine
 }
 
 function shown(value: unknown, lengthMax: number): string {
-  return inertText(redactSecrets(String(value ?? '')), lengthMax);
+  return shownText(String(value ?? ''), lengthMax);
 }

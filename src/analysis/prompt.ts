@@ -2,11 +2,11 @@ import { ANALYSIS_MARK } from '../clients/one-shot.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Language } from '../core/messages.ts';
 import { cutText } from '../core/text.ts';
-import { DECLARED_TEXT_LENGTH_MAX } from '../suggestions/declared-hook.ts';
+import { DECLARED_TEXT_LENGTH_MAX } from '../suggestions/suggestion.ts';
 import { ADVICE_LENGTH_MAX, LESSONS_MAX } from './answer.ts';
 import type { CandidateGroup } from './candidates.ts';
 import type { AnalysisData, AnalysisScope } from './data.ts';
-import type { Contradiction } from './keep-lessons.ts';
+import type { Contradiction } from './keep-answer.ts';
 
 /** What is sent to the model: the task, and the log as one JSON document that cannot end its own frame. */
 export type AnalysisPrompt = {
@@ -86,28 +86,22 @@ type Fitted = {
 /** The first failures that fit, and the newest of the other lists. */
 function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions): Fitted {
   const project = cutText(scope.kind === 'project' ? scope.name : 'all', NAME_LENGTH_MAX);
-  const { candidates, contradicted: all, checks: allChecks, ...others } = data;
-  const lists = {
-    existingSkills: [],
-    staleSkills: [],
-    ruleEffects: [],
-    toolSequences: [],
-    prompts: [],
-  };
-  const feedback = data.feedback && { ...data.feedback, recentRejections: [], recentAcceptances: [] };
+  const { candidates, contradicted: all, checks: allChecks, ...lists } = data;
   const empty: Log = {
     project,
     days,
     failures: [],
     checks: [],
     contradicted: [],
-    ...others,
     ...lists,
-    feedback,
+    existingSkills: [],
+    staleSkills: [],
+    ruleEffects: [],
+    toolSequences: [],
+    prompts: [],
+    feedback: data.feedback && { ...data.feedback, recentRejections: [], recentAcceptances: [] },
   };
   const take = taker(dataBytesMax - Buffer.byteLength(printLog(empty)));
-  const newest = <Item>(items: readonly Item[], share: number | 'rest') =>
-    take(items.toReversed(), share).reverse();
   const again = take(
     all.map((contradiction, index) => lookAgain(contradiction, candidates, candidates.length + index + 1)),
     SHARES.contradicted,
@@ -115,9 +109,9 @@ function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions): 
   );
   const checks = take(allChecks, SHARES.checks);
   const groups = take(candidates, SHARES.failures, showGroup);
-  const isStale = new Set(data.staleSkills);
+  const isStale = new Set(lists.staleSkills);
   const skills = take(
-    data.existingSkills.map((skill) => ({ skill, stale: isStale.has(skill.name) ? [skill.name] : [] })),
+    lists.existingSkills.map((skill) => ({ skill, stale: isStale.has(skill.name) ? [skill.name] : [] })),
     SHARES.existingSkills,
   );
   const log = {
@@ -127,14 +121,14 @@ function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions): 
     contradicted: again.map(({ shown }) => shown),
     existingSkills: skills.map(({ skill }) => skill),
     staleSkills: skills.flatMap(({ stale }) => stale),
-    ruleEffects: take(data.ruleEffects, SHARES.ruleEffects),
-    feedback: feedback && {
-      ...feedback,
-      recentRejections: take(data.feedback?.recentRejections ?? [], SHARES.recentRejections),
-      recentAcceptances: take(data.feedback?.recentAcceptances ?? [], SHARES.recentAcceptances),
+    ruleEffects: take(lists.ruleEffects, SHARES.ruleEffects),
+    feedback: data.feedback && {
+      ...data.feedback,
+      recentRejections: take(data.feedback.recentRejections, SHARES.recentRejections),
+      recentAcceptances: take(data.feedback.recentAcceptances, SHARES.recentAcceptances),
     },
-    toolSequences: newest(data.toolSequences, SHARES.toolSequences),
-    prompts: newest(data.prompts, 'rest'),
+    toolSequences: take(lists.toolSequences.toReversed(), SHARES.toolSequences).reverse(),
+    prompts: take(lists.prompts.toReversed(), 'rest').reverse(),
   };
   return {
     log,

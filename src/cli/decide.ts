@@ -6,11 +6,10 @@ import type { Db } from '../database/connection.ts';
 import { takeBackLesson } from '../lessons/store/model-lessons.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate } from '../setup/manifest.ts';
-import { planApply, planLesson, readAppliedLesson } from '../suggestions/apply.ts';
-import { carryOut, listApplied, listEarlier } from '../suggestions/decide.ts';
-import { describeDeclaration } from '../suggestions/declared-hook.ts';
+import { planApply, planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
+import { carryOut, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
-import { planUndo, type UndoPlan } from '../suggestions/undo.ts';
+import { describeDeclaration } from '../suggestions/suggestion.ts';
 import {
   type CliContext,
   type CliState,
@@ -75,7 +74,6 @@ async function applyFiles(
   const project = projectHere(paths, context);
   const plan = planApply(suggestion, {
     scope: flags.global ? 'global' : 'own',
-    claudeDirectory: place.claudeDirectory,
     project,
     place,
     platform: context.platform,

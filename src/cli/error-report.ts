@@ -1,9 +1,9 @@
 import pc from 'picocolors';
 import { inertLines } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { counted } from '../core/text.ts';
 import { isInformative } from '../lessons/errors/normalize-error.ts';
 import type { ErrorEntry, ErrorStory, FixEvidence } from '../lessons/store/error-entries.ts';
-import { counted } from '../setup/check.ts';
 import type { CliContext } from './context.ts';
 import { shortened, shownLine } from './output.ts';
 

@@ -4,7 +4,7 @@ import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { getProjectName, projectPathSpellings, relativeFile } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
-import { cleanText, cutText, oneLine } from '../core/text.ts';
+import { cleanText, counted, cutText, oneLine } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { isInformative } from '../lessons/errors/normalize-error.ts';
@@ -21,7 +21,6 @@ import { searchErrorKB, searchErrors } from '../lessons/store/error-search.ts';
 import { eraseTraces, forgetError } from '../lessons/store/forget-error.ts';
 import { sameInClones, setShared } from '../lessons/store/lesson-log.ts';
 import { withdrawLesson } from '../lessons/store/model-lessons.ts';
-import { counted } from '../setup/check.ts';
 import { readInput } from '../system/files.ts';
 import {
   type CliContext,

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import type { StatePaths } from '../core/state-paths.ts';
+import { counted } from '../core/text.ts';
 import { requesterHere } from '../runs/requester.ts';
 import { undelivered } from '../runs/store/outbox.ts';
 import { countEverywhere } from '../runs/store/runs.ts';
 import { readRuns } from '../runs/store/runs-db.ts';
 import { isEnabled } from '../settings/hook-settings.ts';
-import { type Check, counted } from '../setup/check.ts';
-import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/check-state.ts';
-import { examine } from '../setup/doctor.ts';
+import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/checks.ts';
+import { type Check, examine } from '../setup/doctor.ts';
 import {
   inspectDatabase,
   inspectLearning,
@@ -53,7 +53,7 @@ type Status = ReturnType<typeof readStatus>;
 /** `unread`: which sessions' transcripts could not be read, and what to do; null mostly. */
 function readStatus({ paths, config }: CliState, context: CliContext) {
   const database = inspectDatabase(paths);
-  const { status, detail, remedy = '' } = checkTranscripts(paths, context.now());
+  const { status, detail, remedy = '' } = checkTranscripts({ paths, now: context.now() });
   const isReadable = database.kind === 'sound' || database.kind === 'absent';
   return {
     home: paths.home,

@@ -5,9 +5,9 @@ import type { StatePaths } from '../core/state-paths.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { CONTAINS_CODE } from '../suggestions/apply.ts';
-import { describeDeclaration } from '../suggestions/declared-hook.ts';
 import { findSuggestions, listSuggestions, registerCached } from '../suggestions/store.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
+import { describeDeclaration } from '../suggestions/suggestion.ts';
 import {
   type CliContext,
   type CliProject,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import { leaveWorktree } from '../runs/workspace/worktree.ts';
-import { runsWithTrees } from '../setup/runs-left.ts';
+import { runsWithTrees } from '../setup/background-runs.ts';
 import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
 import { type CliContext, EXIT, newCommand } from './context.ts';
 import { printProblem, printSteps, printWarnings } from './install.ts';

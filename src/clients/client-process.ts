@@ -16,8 +16,7 @@ import {
   statOf,
 } from '../system/process-identity.ts';
 import { type EndRequest, endProcesses, type Marker, withMarker } from '../system/processes.ts';
-import type { CommandResult } from '../system/run-command.ts';
-import { findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';
+import { type CommandResult, findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';
 import type { TurnCommand } from './client.ts';
 import { variablesNamed } from './environment.ts';
 

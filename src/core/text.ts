@@ -1,4 +1,4 @@
-/** Cutting and cleaning text without breaking it. */
+/** Texts: cut and cleaned without breaking them, compared, counted. */
 
 /** ANSI escape sequences: CSI (also as one C1 byte), OSC up to its terminator, and two-byte escapes. */
 const ANSI = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]/g;
@@ -173,4 +173,9 @@ function isClientsId(name: string): boolean {
   return /^(?:agent:[a-z][\w-]{0,24}:subagent:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|agent-a?(?:[a-z]{1,20}-)?[0-9a-f]{1,24}|[a-z]+(?:_[a-z]+){0,5}-\d{13}-[0-9a-f]{1,14}|(?:toolu|srvtoolu|call|ses|msg|prt|req|fc|item|thread|turn|chatcmpl|resp)[-_](?:[A-Za-z0-9]{2,10}[-_]){0,2}[A-Za-z0-9]{1,56})$/.test(
     name,
   );
+}
+
+/** `1 event`, `2 events`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

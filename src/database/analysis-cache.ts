@@ -46,38 +46,3 @@ function readAnalysis({ ts, analysis, path }: Row): Analysis | undefined {
   for (const suggestion of parsed.suggestions) if (isRecord(suggestion)) suggestions.push(suggestion);
   return { ts: String(ts), projectPath: typeof path === 'string' ? path : '', suggestions };
 }
-
-/** What was sent, by which a stored answer is found again. */
-export type AnalysisKey = {
-  /** The project's display name, or `all`. */
-  readonly project: string;
-  readonly projectPath: string | null;
-  readonly days: number;
-  /** Of everything that was sent: two projects of one name never have the same. */
-  readonly inputHash: string;
-};
-
-/** The stored answer to exactly this input, as JSON text. */
-export function findAnalysis({ project, days, inputHash }: AnalysisKey, db: Db): string | undefined {
-  const row = db.sqlite.get(
-    'SELECT analysis FROM analysis_cache WHERE project = ? AND days = ? AND input_hash = ?',
-    project,
-    days,
-    inputHash,
-  );
-  return row === undefined ? undefined : String(row.analysis);
-}
-
-/** Stores an answer, or makes the stored one the newest again (REQ-AA-002). */
-export function saveAnalysis(key: AnalysisKey, analysis: string, ts: string, db: Db): void {
-  db.sqlite.run(
-    `INSERT INTO analysis_cache(ts, project, days, input_hash, analysis, project_path) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT(project, days, input_hash) DO UPDATE SET ts = excluded.ts, analysis = excluded.analysis`,
-    ts,
-    key.project,
-    key.days,
-    key.inputHash,
-    analysis,
-    key.projectPath,
-  );
-}

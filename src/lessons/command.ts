@@ -4,12 +4,12 @@ import { cutText } from '../core/text.ts';
 const EDITING = new Set(['Edit', 'Write', 'MultiEdit', 'NotebookEdit']);
 const FILE = new Set([...EDITING, 'Read']);
 
-/** Whether the tool changes the file that it is called on. */
+/** Returns true if the tool changes the file that it is called on. */
 export function isEditingTool(tool: string): boolean {
   return EDITING.has(tool);
 }
 
-/** Whether the tool is called on one file. */
+/** Returns true if the tool is called on one file. */
 export function isFileTool(tool: string): boolean {
   return FILE.has(tool);
 }
@@ -19,7 +19,7 @@ export function isAgentTool(tool: string): boolean {
   return tool === 'Agent' || tool === 'Task';
 }
 
-/** Whether the tool runs a shell command. */
+/** Returns true if the tool runs a shell command. */
 export function isShellTool(tool: string): boolean {
   return tool === 'Bash' || tool === 'PowerShell';
 }
@@ -65,7 +65,7 @@ export function commandFamily(text: string): string {
     .join(' && ');
 }
 
-/** Whether one of its parts is our own program: what that says is no error of the project. */
+/** Returns true if one of its parts is our own program: what that says is no error of the project. */
 export function isOwnCommand(family: string | null): boolean {
   for (const part of family?.split(' && ') ?? []) if (part === 'self-generation') return true;
   return false;

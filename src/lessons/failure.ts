@@ -2,9 +2,24 @@ import { SearchedText } from '../core/secret-shape.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from './command.ts';
 import { tellingLines } from './errors/error-lines.ts';
+import {
+  CERTAIN_INVOCATION,
+  CLIENT_RULE,
+  ENVIRONMENT,
+  HINT,
+  INTERRUPTED,
+  LIKELY_INVOCATION,
+  MARGIN,
+  REPORT,
+  SCANNER,
+  SECRET,
+  SOUNDS_LIKE_ERROR,
+  UNSET_VARIABLE,
+  type Wordings,
+} from './failure-wordings.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import { maskLine } from './likeness.ts';
-import { CERTAIN_INVOCATION, isCheck, LIKELY_INVOCATION, type Wordings } from './programs.ts';
+import { isCheck } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { quoteFinding, quoteMessage, quotePaths, toldWords } from './tell.ts';
 
@@ -25,7 +40,7 @@ export type Failure = {
  */
 export type Noise = 'client' | 'interrupted' | 'secret' | 'silent' | 'finding' | 'unclear';
 
-export type FailedCall = {
+type FailedCall = {
   readonly tool: string;
   /** The shell command, or the input of another tool. */
   readonly line: string | null;
@@ -71,13 +86,21 @@ export function readHiddenFailure(call: FailedCall): Failure | undefined {
     return undefined;
   const commands = parseShell(call.line);
   if (!mayHide(commands)) return undefined;
-  const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
-  const line = lineThat(isCertainInvocation, head);
-  if (line === undefined || commands.some((one) => isPrinter(one) && isIn(line, one))) return undefined;
-  return noiseOf(call, text) !== null ? undefined : failure(call, line, null);
+  const line = lineThat(isCertainInvocation, headOf(text));
+  const isPrinted = commands.some(
+    (one) =>
+      /^(?:echo|printf|Write-\w+)$/.test(programOf(one)) &&
+      one.words
+        .map(unquoted)
+        .join(' ')
+        .includes(line ?? ''),
+  );
+  return line === undefined || isPrinted || noiseOf(call, text) !== null
+    ? undefined
+    : failure(call, line, null);
 }
 
-/** Whether such a failure is looked for at all, whatever the line printed. */
+/** Returns true if such a failure is looked for at all, whatever the line printed. */
 export function mayHideFailure(line: string | null): boolean {
   return line !== null && mayHide(parseShell(line));
 }
@@ -97,14 +120,6 @@ function mayHide(commands: readonly SimpleCommand[]): boolean {
 
 const DOES_NOTHING = /^(?:|true|:|echo|printf|exit|return)$/;
 
-function isPrinter(command: SimpleCommand): boolean {
-  return /^(?:echo|printf|Write-\w+)$/.test(programOf(command));
-}
-
-function isIn(line: string, { words }: SimpleCommand): boolean {
-  return words.map(unquoted).join(' ').includes(line);
-}
-
 /** A search prints what it finds, and that may be about failures. */
 const SEARCHES = new Set('grep rg ag cat sed awk less find git gh journalctl strings xxd'.split(' '));
 
@@ -112,12 +127,12 @@ const SEARCHES = new Set('grep rg ag cat sed awk less find git gh journalctl str
 function isScan({ line }: FailedCall, text: string): boolean {
   const isScanner =
     SCANNER.test(text) || parseShell(line ?? '').some((one) => SCANNER.test(one.words.join(' ')));
-  const head = text.split('\n').slice(0, HIDDEN_LINES).join('\n');
-  return isScanner && lineThat(isCertainInvocation, head) === undefined;
+  return isScanner && lineThat(isCertainInvocation, headOf(text)) === undefined;
 }
 
-const SCANNER =
-  /\b(?:gitleaks|detect-secrets|trufflehog|secretlint|ggshield|git-secrets)\b|hardcoded secrets/i;
+function headOf(text: string): string {
+  return text.split('\n', HIDDEN_LINES).join('\n');
+}
 
 /** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
 function printed(text: string): string {
@@ -135,27 +150,21 @@ function tellingLine(text: string): string {
   return said.find((line) => SOUNDS_LIKE_ERROR.test(line)) ?? said[0] ?? firstLine(text);
 }
 
-const SOUNDS_LIKE_ERROR =
-  /\b\w*error\b|\w*exception\b|fatal|fail|cannot|can't|could ?n[o']t|unable|denied|\bnot\b|invalid|missing|undefined reference|refus|no such|오류|실패|없|못/i;
-
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** A linter's rule is recognised by its name, whatever it is said about. */
+/** `rule`: a linter's, which is recognised by its name, whatever it is said about. */
 function failure(call: FailedCall, line: string, noise: Noise | null, rule?: string): Failure {
   const printed = cutText(oneLine(line), SAID_LENGTH_MAX);
   const commands = isShellTool(call.tool) && call.line !== null ? parseShell(call.line) : [];
   const said = quoteMessage(printed, commands);
   const culprit = culpritOf(commands, printed, noise);
-  const key = keyOf(rule ?? maskLine(said), printed, culprit ?? call.tool);
+  // Beside the masked line stands what makes it this failure and no other of the same wording.
+  const called =
+    culprit && (blamedWords(culprit, printed).length > 0 ? programOf(culprit) : shapeStart(culprit));
+  const key = `${rule ?? maskLine(said)} · ${called ?? call.tool}`;
   return { key: cutText(quotePaths(key, null), KEY_LENGTH_MAX), said: quotePaths(said, null), noise };
-}
-
-/** The masked line, and beside it what makes it this failure and no other of the same wording. */
-function keyOf(masked: string, printed: string, culprit: SimpleCommand | string): string {
-  if (typeof culprit === 'string') return `${masked} · ${culprit}`;
-  return `${masked} · ${namesWordOf(culprit, printed) ? programOf(culprit) : shapeStart(culprit)}`;
 }
 
 /** Words of the command that the message quotes, beside its program. */
@@ -166,17 +175,10 @@ export function blamedWords(command: SimpleCommand, said: string): string[] {
   });
 }
 
-function namesWordOf(command: SimpleCommand, said: string): boolean {
-  return blamedWords(command, said).length > 0;
-}
-
 function isNamed(word: string, name: string): boolean {
-  return word === name || (/^--?\w/.test(name) && word.startsWith(`${name}=`)) || isInCluster(word, name);
-}
-
-/** `-A` in `-An`. */
-function isInCluster(word: string, name: string): boolean {
-  return /^-\w$/.test(name) && /^-[A-Za-z]{2,5}$/.test(word) && word.includes(name.charAt(1));
+  // `-A` in `-An`.
+  const isInCluster = /^-\w$/.test(name) && /^-[A-Za-z]{2,5}$/.test(word) && word.includes(name.charAt(1));
+  return word === name || (/^--?\w/.test(name) && word.startsWith(`${name}=`)) || isInCluster;
 }
 
 const SHAPE_WORDS = 3;
@@ -220,7 +222,7 @@ export function culpritOf<Command extends SimpleCommand>(
   });
   if (named !== undefined) return named;
   const doing = commands.filter((command) => !BESIDE.has(programOf(command)));
-  const quoting = doing.find((command) => namesWordOf(command, said));
+  const quoting = doing.find((command) => blamedWords(command, said).length > 0);
   const check = noise === 'finding' ? doing.findLast(isCheck) : undefined;
   return quoting ?? check ?? doing[0] ?? commands[0];
 }
@@ -233,25 +235,13 @@ function noiseOf(call: FailedCall, text: string): Noise | null {
   return SECRET.test(text) ? 'secret' : null;
 }
 
-/** What the client itself says about a call that it did not make. */
-const CLIENT_RULE =
-  /^(?:(?:Sibling tool call|Cancelled|InputValidationError|File content \(|File has |String to replace|Found \d+ matches of|No changes to make|This tool|Tool \S+ (?:is not|not) |No such tool|Error: No such tool|Output redirection|This Bash command|Contains |Blocked: |Unknown skill|\S+ contains unquoted|Command contains|This command (?:requires|uses|contains|was))|Permission to use|For security)/;
-const INTERRUPTED =
-  /^(?:\[Request interrupted|The user (?:doesn't|does not) want |Command (?:timed out|was aborted)|The operation was (?:aborted|cancelled)|Interrupted)|(?:^|\n)Command timed out after|Exit code 1(?:30|37|43)\b|Killed: 9/;
-/** Messages about logins lead to commands with secrets in them. */
-const SECRET =
-  /\b(?:401|403)\b[^\n]{0,40}(?:unauthori[sz]ed|forbidden)|(?:HTTP|status(?: code)?:?) (?:401|403)\b|unauthori[sz]ed|authentication (?:failed|required)|access denied|permission denied \(publickey|password authentication|incorrect password|invalid (?:password|credentials|api[ -]?key|token)|bad credentials|(?:locate|find|load|no) credentials|auth(?:entication)? login|not logged in|(?:please|must|need to) (?:log ?in|sign ?in|authenticate)|login required|could not read (?:username|password)|(?:비밀번호|암호|로그인|인증)/i;
-
-/** Marks of a report about the code under work, in which a line that looks like a wrong call means something else. */
+/** Returns true for a report about the code under work. */
 function isReport(text: string): boolean {
   // Go says FAIL also where it could not even begin.
   return REPORT.test(text.replace(/^FAIL\t\S+ \[setup failed\]$|^FAIL$/gm, ''));
 }
 
-const REPORT =
-  /^(?:\[[\w:-]+\] )?\S+\.\w{1,5}[:(]\d+[:,]\d+\)?|^(?:---|===) (?:FAIL|RUN|PASS)|\(fail\)|^ok\s+\S+\s+[\d.]+s|^FAIL\b|(?:^|[\s,(|])\d+ (?:failed\b(?!:)|failing|errors? (?:and|found)|problems? \()|\bTests?:\s+\d|AssertionError|CONFLICT \(|Merge conflict|could not apply|error TS\d+|error\[E\d+\]|would have printed|Found \d+ (?:error|warning|issue|problem)|husky|pre-commit hook|hook (?:exited|failed)|\d+ passed|^test result:/m;
-
-/** Whether a line says that the call itself was wrong, or that what it needs was not there. */
+/** Returns true if a line says that the call itself was wrong, or that what it needs was not there. */
 function isInvocation(line: string): boolean {
   return isCertainInvocation(line) || says(LIKELY_INVOCATION, line) || isEnvironment(line);
 }
@@ -274,7 +264,6 @@ function says(wordings: Wordings, line: string): boolean {
   return false;
 }
 
-/** At most one for each wording. */
 const compiled = new Map<string, RegExp>();
 
 function expressionOf(wording: string): RegExp {
@@ -282,18 +271,6 @@ function expressionOf(wording: string): RegExp {
   compiled.set(wording, expression);
   return expression;
 }
-
-const ENVIRONMENT =
-  /ECONNREFUSED|connection refused|EADDRINUSE|address already in use|heap out of memory|Executable doesn't exist|did not initialize yet|no required module provides|(?:cannot|can't|could not) (?:find|import) (?:module|package) ['"]?[\w@]|no module named|ModuleNotFound|failed to spawn|(?:environment variable|env(?:ironment)? var).{0,60}(?:not set|required|missing|undefined|not found|must)/i;
-
-/** Names of variables are written in capitals. */
-const UNSET_VARIABLE =
-  /\b[A-Z][A-Z0-9]*_[A-Z0-9_]+["'`]?(?: environment variable| env var)? (?:is |was |must be )?(?:not set|unset|required|missing|undefined|not defined|set)\b|(?:[Ss]et(?:ting)?|environment variable) ["'`]?[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/;
-
-/** What to do about it: what went wrong stands before. */
-const HINT = /^(?:hint:|please |try |run |to |tip:|note:|is the server|you can |trust |consider )/i;
-/** Margins in which programs put their messages. */
-const MARGIN = /^(?:E {2,}|[│║●✖×>*] *|\[ERROR\] )+/;
 
 /**
  * The first line of a message that is such a one; one that ends in a colon takes the next along. A mere hint gives way to

@@ -1,68 +1,33 @@
+import { DOWNLOADS, FLAG, IMAGE_FLAG, NAMING_OPTION } from './program-lists.ts';
 import { type SimpleCommand, unquoted } from './shell.ts';
 
 /**
- * What a command gets from elsewhere in order to run it. Who chooses the name chooses what runs, so a fix that gets
- * something is told only where the project's own manifests name it. In doubt a word is taken for such a name: that costs
- * a lesson and never harm.
+ * What a command downloads in order to run it. The name decides what runs, so a fix that downloads something is told only
+ * where the project's own manifests name it. In doubt a word is taken for such a name: that costs a lesson and never harm.
  */
 
-/** A kind of programs that get something, and how their words are read. `--` stands for options before a subcommand. */
+/** Programs that download something. */
 type Kind = {
   readonly starts: RegExp;
-  /** Which words behind it are names: the first one, all, or only the values of options. */
-  readonly names: 'first' | 'all' | 'options';
+  readonly names: 'first' | 'image' | 'all' | 'options';
   /** Options without a value: the word behind one is certainly a name. Behind any other it may be one. */
   readonly flags: RegExp;
 };
 
-/** Options whose value says what is got, or from where. */
-const NAMING_OPTION =
-  /^(?:-p|--package|--from|--with(?:-editable|-requirements)?|--spec|--registry|--(?:extra-|default-)?index(?:-url)?|--find-links|--source|--repo(?:sitory)?|--channel|--userconfig|--git)$/;
-const FLAG =
-  /^(?:-y|--yes|-q|--quiet|-s|--silent|--verbose|--no|--no-install|--bun|-A|--allow-[\w-]+|--locked|-g|--global)$/;
-const IMAGE_FLAG = /^(?:--rm|-i|-t|-d|-it|-ti|--init|--interactive|--tty|--detach)$/;
-
-/** Made when a command is looked at: an expression costs a process more than all else here. */
-const makeKinds = (): readonly Kind[] => [
-  {
-    starts: startsWith(
-      'npx|pnpx|bunx|uvx|dnx|pkgx|nix-shell|npm-- (?:exec|x|init|innit|create)|bun-- (?:x|create)|(?:pnpm|yarn)-- (?:dlx|create)|pipx-- (?:run|install|inject)|' +
-        'uv-- tool (?:run|install)|deno-- (?:run|install|i|x|create|init|add|serve|test|bench|compile)|go-- (?:run|install|get)|' +
-        'cargo-- (?:install|binstall|add)|gem-- exec|dotnet-- (?:tool (?:install|update|exec|run)|add|new)|nuget-- install|' +
-        'composer-- (?:global require|require|create-project)|nix-- (?:run|shell|develop|build|profile install)|' +
-        'mise-- (?:x|exec|use|install|plugins? \\S+)|asdf-- (?:install|plugin add)|helm-- (?:install|upgrade|pull|plugin install)|' +
-        'kubectl-- krew install|gh-- extension (?:install|exec)|code-- --install-extension',
-    ),
-    names: 'first',
-    flags: FLAG,
-  },
-  {
-    starts: startsWith('(?:docker|podman|nerdctl)-- (?:container |image )?(?:run|create|pull)'),
-    names: 'first',
-    flags: IMAGE_FLAG,
-  },
-  {
-    starts: startsWith(
-      '(?:npm|pnpm|yarn|bun)-- (?:global )?(?:install|i|in|ins|inst|add|isntall|up|update|upgrade|link|ci)|pip[\\d.]*-- install|' +
-        'uv-- (?:pip install|pip sync|add|sync)|(?:poetry|pdm|rye|hatch)-- (?:self )?add|pipenv-- install|' +
-        '(?:conda|mamba|micromamba)-- (?:install|create)|gem-- (?:install|i|update)|bundle-- add|brew-- (?:install|tap)',
-    ),
-    names: 'all',
-    flags: FLAG,
-  },
-  { starts: startsWith('uv-- run|pipx-- runpip'), names: 'options', flags: FLAG },
-];
-
 let made: readonly Kind[] | undefined;
 
-function kindsOfFetching(): readonly Kind[] {
-  made ??= makeKinds();
+/** Compiled when a command is first looked at: an expression costs a process more than all else here. */
+function kindsOfDownloads(): readonly Kind[] {
+  made ??= DOWNLOADS.map(([names, programs]) => {
+    // Behind a program there may be options, each perhaps with a value, before the subcommand.
+    const words = programs.replaceAll('--', '(?: -\\S+(?: [^-\\s]\\S*)?){0,4}?');
+    return {
+      starts: new RegExp(`^(?:${words})(?= |$)`, 'i'),
+      names,
+      flags: names === 'image' ? IMAGE_FLAG : FLAG,
+    };
+  });
   return made;
-}
-
-/** Behind a program there may be options, each perhaps with a value, before the subcommand. */
-function startsWith(programs: string): RegExp {
-  return new RegExp(`^(?:${programs.replaceAll('--', '(?: -\\S+(?: [^-\\s]\\S*)?){0,4}?')})(?= |$)`, 'i');
 }
 
 /** An address in any command, also behind an option. */
@@ -79,32 +44,32 @@ const GETTER = /^(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|aria2c|xh
 const WORDS_MAX = 400;
 
 /**
- * The names of what a command gets; undefined when it gets nothing. An empty list is something that no manifest can name, such as
- * a page that goes into a shell.
+ * The names of what a command downloads; undefined when it downloads nothing. An empty list stands for something that no
+ * manifest can name, such as a page that goes into a shell.
  */
 export function fetchedBy(command: SimpleCommand): readonly string[] | undefined {
   const words = command.words.flatMap((word) => wordsIn(unquoted(word))).slice(0, WORDS_MAX);
   const bare = words.map(baseName);
-  const isGot = bare.some((word) => GETTER.test(word));
-  if ((isGot || command.readsPipe) && bare.some((word) => SHELL.test(word))) return [];
+  const isDownload = bare.some((word) => GETTER.test(word));
+  if ((isDownload || command.readsPipe) && bare.some((word) => SHELL.test(word))) return [];
   const names = words.filter(
-    (word) => (ADDRESS.test(word) && (isGot || !LOCAL_ADDRESS.test(word))) || SOURCE_ASSIGNED.test(word),
+    (word) => (ADDRESS.test(word) && (isDownload || !LOCAL_ADDRESS.test(word))) || SOURCE_ASSIGNED.test(word),
   );
-  const kinds = kindsOfFetching();
+  const kinds = kindsOfDownloads();
   for (const at of words.keys()) names.push(...namesFrom(words.slice(at), kinds));
   return names.length > 0 ? [...new Set(names)] : undefined;
 }
 
-/** Whether a command gets nothing from elsewhere, or only what is named. */
+/** Returns true if a command downloads nothing, or only what is named. */
 export function isFetchNamed(command: SimpleCommand, isNamed: (fetched: string) => boolean): boolean {
   const fetched = fetchedBy(command);
   return fetched === undefined || (fetched.length > 0 && fetched.every(isNamed));
 }
 
-/** Words of a sentence by which something would be got and run, whatever it is called. */
+/** Returns true if a sentence speaks of downloading and running something, whatever it is called. */
 export function speaksOfFetching(sentence: string): boolean {
   const words = wordsIn(sentence);
-  const kinds = kindsOfFetching().filter(({ names }) => names === 'first');
+  const kinds = kindsOfDownloads().filter(({ names }) => names === 'first' || names === 'image');
   return (
     words.some((_, at) => kinds.some(({ starts }) => starts.test(textFrom(words.slice(at))))) ||
     /--(?:extra-)?index-url\b|--registry\b|--find-links\b|다운로드.{0,10}실행/i.test(sentence) ||
@@ -127,7 +92,7 @@ function textFrom([program = '', ...others]: readonly string[]): string {
   return [baseName(program), ...others].join(' ');
 }
 
-/** What is got if the program of these words is one that gets something. */
+/** The names of what is downloaded if the program of these words is one that downloads. */
 function namesFrom(words: readonly string[], kinds: readonly Kind[]): string[] {
   const text = textFrom(words);
   for (const kind of kinds) {
@@ -182,7 +147,7 @@ function isLocal(word: string, start: string): boolean {
   return !ADDRESS.test(word) && /\.(?:txt|toml|ya?ml|lock|in|whl)$/.test(word);
 }
 
-/** `npm create vite` gets `create-vite`. */
+/** `npm create vite` downloads `create-vite`. */
 function packageOf(start: string, name: string): string {
   if (!/^(?:npm|pnpm|yarn|bun) (?:.* )?(?:init|innit|create)$/i.test(start)) return name;
   const [, scope = '', rest = ''] = /^(@[^/]+)?\/?(.*)$/.exec(name) ?? [];
@@ -190,7 +155,7 @@ function packageOf(start: string, name: string): string {
 }
 
 /**
- * The name under which a manifest has it: without version, tag and extras. What is got under the name of something else
+ * The name under which a manifest has it: without version, tag and extras. What is fetched under the name of another
  * (`name@npm:other`) stays as it is, and no manifest has that.
  */
 export function manifestName(fetched: string): string {

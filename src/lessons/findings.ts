@@ -10,47 +10,35 @@ const LINES_MAX = 400;
 const FINDINGS_MAX = 40;
 const MESSAGE_LENGTH_MAX = 200;
 
-type Pattern = { readonly expression: RegExp; readonly rule: number; readonly message: number };
-
-/** Place, rule and message in the order in which the tools print them. */
-const PATTERNS: readonly Pattern[] = [
+/** What tools print: the message, and the rule where there is one. The first that fits counts. */
+const PATTERNS: readonly RegExp[] = [
   // golangci-lint, swiftlint, ktlint: path:12:3: message (rule)
-  {
-    expression: /^\S+?:\d+:\d+:? (?:(?:warning|error): )?(.+?) \(([a-z][\w/-]{2,40})\)$/i,
-    message: 1,
-    rule: 2,
-  },
+  /^\S+?:\d+:\d+:? (?:(?:warning|error): )?(?<message>.+?) \((?<rule>[a-z][\w/-]{2,40})\)$/i,
   // ruff, flake8: path:12:3: E501 [*] message
-  { expression: /^\S+?:\d+:\d+:? ([A-Z]{1,4}\d{2,5}) (?:\[\*\] )?(.+)$/, rule: 1, message: 2 },
+  /^\S+?:\d+:\d+:? (?<rule>[A-Z]{1,4}\d{2,5}) (?:\[\*\] )?(?<message>.+)$/,
   // pylint: path:12:3: C0114: message (name)
-  { expression: /^\S+?:\d+:\d+: ([CRWEF]\d{4}): (.+)$/, rule: 1, message: 2 },
+  /^\S+?:\d+:\d+: (?<rule>[CRWEF]\d{4}): (?<message>.+)$/,
   // rubocop: path:12:3: C: [Correctable] Layout/LineLength: message
-  { expression: /^\S+?:\d+:\d+: [CWEF]: (?:\[Correctable\] )?([A-Z]\w+\/\w+): (.+)$/, rule: 1, message: 2 },
+  /^\S+?:\d+:\d+: [CWEF]: (?:\[Correctable\] )?(?<rule>[A-Z]\w+\/\w+): (?<message>.+)$/,
   // markdownlint: path:12:3 MD040/fenced-code-language message
-  { expression: /^\S+?:\d+(?::\d+)?:? (?:error )?(MD\d{3}(?:\/[\w-]+)*) (.+)$/, rule: 1, message: 2 },
+  /^\S+?:\d+(?::\d+)?:? (?:error )?(?<rule>MD\d{3}(?:\/[\w-]+)*) (?<message>.+)$/,
   // shellcheck: ^-- SC2086 (info): message
-  { expression: /^\^-+\^? (SC\d{4})(?: \(\w+\))?: (.+)$/, rule: 1, message: 2 },
+  /^\^-+\^? (?<rule>SC\d{4})(?: \(\w+\))?: (?<message>.+)$/,
   // ESLint, stylelint: 12:3  error  message  rule-name
-  {
-    expression: /^\d+:\d+ {2,}(?:error|warning|✖|×|⚠)\s+(.+?) {2,}((?:@[\w-]+\/)?[a-z][\w/-]+)$/,
-    message: 1,
-    rule: 2,
-  },
-];
-
-/** Findings of compilers and tests: they say what is wrong with the change at hand. */
-const NO_RULE: readonly RegExp[] = [
-  /^\S+?[(:]\d+[,:]\d+\)?:? (?:- )?error (TS\d+: .+)$/,
-  /^error\[E\d+\]: (.+)$/,
-  /^--- FAIL: (\S+)/,
-  /^\(fail\) (.+)$/,
-  /^test (\S+) \.\.\. FAILED$/,
-  /^● (.+ › .+)$/,
-  // A file of tests alone says less than the test below it.
-  /^(?:✗|✘|×|✕|FAIL|FAILED) +(?!\S+\.[cm]?[jt]sx?(?: \([\d.]+ m?s\))?$)(.+)$/,
-  /^\S+?:\d+(?::\d+)?:? (?:error|fatal error): (.+)$/,
-  /^(?:E {2,})?((?:Assertion|Type|Reference|Syntax|Value|Key|Attribute|Name|Import)Error\b.*)$/,
-  /^\S+\.\w{1,5}:\d+:\d+: (.+)$/,
+  /^\d+:\d+ {2,}(?:error|warning|✖|×|⚠)\s+(?<message>.+?) {2,}(?<rule>(?:@[\w-]+\/)?[a-z][\w/-]+)$/,
+  // Compilers and tests say what is wrong with the change at hand: tsc, rustc, go test, bun, cargo test
+  /^\S+?[(:]\d+[,:]\d+\)?:? (?:- )?error (?<message>TS\d+: .+)$/,
+  /^error\[E\d+\]: (?<message>.+)$/,
+  /^--- FAIL: (?<message>\S+)/,
+  /^\(fail\) (?<message>.+)$/,
+  /^test (?<message>\S+) \.\.\. FAILED$/,
+  // jest, vitest; a file of tests alone says less than the test below it.
+  /^● (?<message>.+ › .+)$/,
+  /^(?:✗|✘|×|✕|FAIL|FAILED) +(?!\S+\.[cm]?[jt]sx?(?: \([\d.]+ m?s\))?$)(?<message>.+)$/,
+  // gcc and clang, Python and JavaScript, go vet
+  /^\S+?:\d+(?::\d+)?:? (?:error|fatal error): (?<message>.+)$/,
+  /^(?:E {2,})?(?<message>(?:Assertion|Type|Reference|Syntax|Value|Key|Attribute|Name|Import)Error\b.*)$/,
+  /^\S+\.\w{1,5}:\d+:\d+: (?<message>.+)$/,
 ];
 
 /** `path:61:2 lint/correctness/useExhaustiveDependencies  FIXABLE ━━━`; the message stands below, behind a mark. */
@@ -83,28 +71,20 @@ export function findingsIn(output: string): Finding[] {
 
 /** rustc and clippy print the place below. */
 function compilerFinding(text: string, next: string): Finding | undefined {
-  const message = /^(?:error|warning): (.+)$/.exec(text)?.[1];
-  return message === undefined || !/^\s*--> /.test(next)
-    ? undefined
-    : { rule: null, message: message.slice(0, MESSAGE_LENGTH_MAX) };
+  const message = /^\s*--> /.test(next) ? /^(?:error|warning): (.+)$/.exec(text)?.[1] : undefined;
+  return message === undefined ? undefined : { rule: null, message: message.slice(0, MESSAGE_LENGTH_MAX) };
 }
 
 /** Of linters with many rules the message names the one that was broken: `G306: Expect … (gosec)`. */
 const OF_MANY_RULES = /^(?:gosec|staticcheck|stylecheck|gosimple)$/;
-function finding(rule: string | null, message: string): Finding {
-  const inner =
-    rule === null || !OF_MANY_RULES.test(rule) ? undefined : /^([A-Z]{1,4}\d{3,5}): /.exec(message)?.[1];
-  return { rule: inner ?? rule, message: message.slice(0, MESSAGE_LENGTH_MAX) };
-}
 
 function findingOf(text: string): Finding | undefined {
-  for (const { expression, rule, message } of PATTERNS) {
-    const match = expression.exec(text);
-    if (match) return finding(match[rule] ?? null, match[message] ?? '');
-  }
-  for (const expression of NO_RULE) {
-    const message = expression.exec(text)?.[1];
-    if (message !== undefined) return finding(null, message);
+  for (const pattern of PATTERNS) {
+    const { rule = null, message = '' } = pattern.exec(text)?.groups ?? {};
+    if (message === '') continue;
+    const inner =
+      rule !== null && OF_MANY_RULES.test(rule) ? /^([A-Z]{1,4}\d{3,5}): /.exec(message)?.[1] : undefined;
+    return { rule: inner ?? rule, message: message.slice(0, MESSAGE_LENGTH_MAX) };
   }
   return undefined;
 }
@@ -116,7 +96,7 @@ const COMMON =
 /** Rules that look for secrets: their messages quote what they found. */
 const OF_SECRETS = /secret|gitleaks|trufflehog|entropy|ggshield|credential|^(?:G101|S10[5-7]|B10[5-7])$/i;
 
-/** Whether a finding is about a secret in the code. */
+/** Returns true if a finding is about a secret in the code. */
 export function isOfSecrets({ rule, message }: Finding): boolean {
   return (
     OF_SECRETS.test(rule ?? '') ||
@@ -124,7 +104,7 @@ export function isOfSecrets({ rule, message }: Finding): boolean {
   );
 }
 
-/** Whether the rule is one that a project has chosen, so that knowing it before helps. */
+/** Returns true if the rule is one that a project has chosen, so that knowing it before helps. */
 export function isOwnRule(rule: string | null): rule is string {
   return rule !== null && !COMMON.test(rule) && !OF_SECRETS.test(rule);
 }

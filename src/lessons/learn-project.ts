@@ -5,7 +5,6 @@ import type { Db } from '../database/connection.ts';
 import { findProgram, withAbsolutePath } from '../system/run-command.ts';
 import { pathExists } from '../system/runtime-bun.ts';
 import { learn } from './learn.ts';
-import type { ErrorGroup } from './lesson.ts';
 import { namedByManifests } from './manifests.ts';
 import { newestEvent, noteLearnt, noteRepository, readLog, saveLearnt } from './store/lesson-log.ts';
 
@@ -16,7 +15,8 @@ const SESSION_ROWS_MAX = 400;
 
 /** Learns from the newest calls of one session: what an agent has just found out, the next one is told. */
 export function learnSession(projectPath: string, sessionId: string, db: Db): void {
-  const groups = learnFrom(readLog({ projectPath, sessionId, rowsMax: SESSION_ROWS_MAX }, db), projectPath);
+  const log = readLog({ projectPath, sessionId, rowsMax: SESSION_ROWS_MAX }, db);
+  const groups = learn(log, projectPath, namedByManifests(projectPath));
   if (groups.length === 0) return;
   db.sqlite.transaction(() => saveLearnt(groups, { projectPath, scope: 'session' }, db));
 }
@@ -24,15 +24,11 @@ export function learnSession(projectPath: string, sessionId: string, db: Db): vo
 /** Learns from all that is known of a project, and withdraws what has turned out wrong. */
 export function learnProject(projectPath: string, db: Db): void {
   const newest = newestEvent(db); // Before the log is read: what comes in meanwhile is still to be learnt from.
-  const groups = learnFrom(readLog({ projectPath }, db), projectPath);
+  const groups = learn(readLog({ projectPath }, db), projectPath, namedByManifests(projectPath));
   db.sqlite.transaction(() => {
     saveLearnt(groups, { projectPath, scope: 'project' }, db);
     noteLearnt(projectPath, newest, db);
   });
-}
-
-function learnFrom(log: ReturnType<typeof readLog>, projectPath: string): ErrorGroup[] {
-  return learn(log, projectPath, namedByManifests(projectPath));
 }
 
 /** Of which repository a project is a clone. Git is asked, which takes time: never in a hook. */

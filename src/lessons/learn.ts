@@ -2,15 +2,15 @@ import { relativeFile } from '../core/project.ts';
 import { blamedWords, culpritOf } from './failure.ts';
 import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
-import type { ErrorGroup, Evidence, Lesson, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
+import type { ErrorGroup, Evidence, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
 import { areAlike, correctness, isSameWork, maskLine, sharedWords } from './likeness.ts';
 import { asksForHelp, isCheck, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
-import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
+import { isAssignment, joinPaths, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
 
 /**
  * Learns from a project's calls what failed, what helped, and what of that another agent would gain from. Pure: the same
- * log gives the same lessons. What each rule earned on real sessions stands in ARCHITECTURE.md.
+ * log gives the same lessons. What each rule earned on real sessions stands in docs/lessons.md.
  */
 
 type Failed = Extract<Outcome, { kind: 'failed' }>;
@@ -50,8 +50,6 @@ const FIXER_CALLS = 4;
 const LIKENESS_MIN = 0.6;
 const STEP_COST = 0.2;
 const IDS_KEPT = 5;
-/** Stands for the project's path. */
-const ROOT = '\0';
 /** Stands for a place of which nothing is known; it is no place in the project. */
 const UNKNOWN = '/\0';
 const LINT_SESSIONS_MIN = 2;
@@ -74,48 +72,53 @@ export function learn(
     streams.flatMap((stream) => observe(stream, mayTell)),
     ({ failure }) => failure.outcome.key,
   );
+  const findings = Map.groupBy(ownFindings(shells), ({ rule }) => rule);
   const groups = Map.groupBy(shells.filter(isFailed), ({ outcome }) => outcome.key);
-  const rules = rulesOf(shells);
   return [...groups].map(([key, failures]) => {
-    const lesson =
-      lessonOf(key, failures, observations.get(key) ?? [], tally) ??
-      acrossSessions(key, failures, { shells, tally, mayTell }) ??
-      lintLesson(key, failures, rules) ??
-      null;
-    const told = lesson && { ...lesson, said: quotePaths(lesson.said, root) };
-    return { key, sessions: countSessions(failures), isOpen: isOpen(failures, tally), lesson: told };
+    const newest = failures.at(-1) as FailedShell;
+    const found =
+      bestRemedy(failures, observations.get(key) ?? [], tally) ??
+      acrossSessions(newest, failures, { shells, tally, mayTell }) ??
+      lintRule(newest, findings);
+    const lesson = found && {
+      key,
+      said: quotePaths((found.failure ?? newest).outcome.said, root),
+      remedy: found.remedy,
+      evidence: evidenceOf(failures, found.helpers),
+    };
+    return { key, sessions: countSessions(failures), isOpen: isOpen(newest, tally), lesson: lesson ?? null };
   });
 }
+
+/** `helpers`: the calls that show that it helps; `failure`: one that it helped after. */
+type Found = {
+  readonly remedy: Remedy;
+  readonly helpers: readonly LoggedCall[];
+  readonly failure?: FailedShell;
+};
 
 /** One after the other what each agent did, in each of its sessions. */
 function streamsOf(log: readonly (LoggedCall | LoggedPrompt)[], root: string): Entry[][] {
-  const streams = new Map<string, Entry[]>();
-  for (const entry of log) {
-    const name = entry.kind === 'prompt' ? `${entry.session}\n` : `${entry.session}\n${entry.agent ?? ''}`;
-    const stream = streams.get(name) ?? [];
-    streams.set(name, stream);
-    stream.push(entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line, root) : entry);
-  }
-  return [...streams.values()];
+  const nameOf = (entry: LoggedCall | LoggedPrompt) =>
+    `${entry.session}\n${(entry.kind === 'call' && entry.agent) || ''}`;
+  const streams = [...Map.groupBy(log, nameOf).values()];
+  return streams.map((stream) =>
+    stream.map((entry) =>
+      entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line, root) : entry,
+    ),
+  );
 }
 
 function withCommands(call: LoggedCall, line: string, root: string): Shell {
+  const { outcome } = call;
   const commands = parseShell(line).map((command) => {
-    const place =
-      command.directory === null
-        ? UNKNOWN
-        : inProject(placeOf(call.directory, withinProject(command.directory, root)), root);
+    const place = placeIn(root, call.directory, command.directory);
     return { ...command, place, shape: shapeOf(command, place) };
   });
   const isKnown = ({ isCertain, place }: Placed) => isCertain && place !== UNKNOWN;
-  const worked = call.outcome.kind === 'worked' ? commands.filter(isKnown) : [];
-  return { ...call, commands, worked, culprit: culpritAmong(commands, call.outcome) };
-}
-
-function culpritAmong(commands: readonly Placed[], outcome: Outcome): Placed | undefined {
-  if (outcome.kind !== 'failed') return undefined;
-  const culprit = culpritOf(commands, outcome.said, outcome.noise);
-  return culprit === undefined || isOutside(culprit.place) ? undefined : culprit;
+  const worked = outcome.kind === 'worked' ? commands.filter(isKnown) : [];
+  const culprit = outcome.kind === 'failed' ? culpritOf(commands, outcome.said, outcome.noise) : undefined;
+  return { ...call, commands, worked, culprit: culprit && isOutside(culprit.place) ? undefined : culprit };
 }
 
 function isShell(entry: Entry): entry is Shell {
@@ -126,35 +129,30 @@ function isFailed(call: Shell): call is FailedShell {
   return call.outcome.kind === 'failed';
 }
 
-/** The directory that `cd target` leads to from `base`, both relative to the project where they lie in it. */
-function placeOf(base: string, target: string): string {
-  if (target === '' || target === '.') return base;
-  if (target === ROOT || target.startsWith(`${ROOT}/`)) return target.slice(ROOT.length + 1);
-  if (/^(?:[/~]|[A-Za-z]:)/.test(target)) return target.replace(/\/+$/, '');
-  const segments = base === '' ? [] : base.split('/');
-  for (const segment of target.split('/')) {
-    const last = segments.at(-1);
-    if (segment === '.' || segment === '') continue;
-    if (segment !== '..' || last === undefined || last === '..') segments.push(segment);
-    else if (last !== '') segments.pop();
-  }
-  return segments.join('/');
+/**
+ * Where a command ran, relative to the project where that lies in it: in `directory`, as `cd` said, from where the shell
+ * stood.
+ */
+function placeIn(root: string, shellDirectory: string, directory: string | null): string {
+  if (directory === null) return UNKNOWN;
+  if (directory === '' || directory === '.') return withoutDetour(shellDirectory, root);
+  if (!isAbsolute(directory)) return withoutDetour(joinPaths(shellDirectory, directory), root);
+  const relative = relativeFile(directory, root);
+  if (relative === relativeFile(root, null)) return '';
+  return relative === directory ? directory.replace(/\/+$/, '') : withoutDetour(relative, root);
+}
+
+function isAbsolute(path: string): boolean {
+  return /^(?:[/~]|[A-Za-z]:)/.test(path);
 }
 
 /** Above the project and down again by its own name. */
-function inProject(place: string, root: string): string {
+function withoutDetour(place: string, root: string): string {
   const [up = ''] = /^(?:\.\.\/)*/.exec(place) ?? [];
   const own = root.split(/[\\/]/).slice(-up.length / 3);
   const rest = place.slice(up.length).split('/');
   const isBack = up !== '' && own.every((segment, index) => segment === rest[index]);
   return isBack ? rest.slice(own.length).join('/') : place;
-}
-
-/** `cd` to the project by its whole path leads to its root. */
-function withinProject(target: string, root: string): string {
-  if (!/^(?:[/~]|[A-Za-z]:)/.test(target)) return target;
-  const relative = relativeFile(target, root);
-  return relative === relativeFile(root, null) ? ROOT : relative === target ? target : `${ROOT}/${relative}`;
 }
 
 /** By what two commands are the same one: numbers and hashes masked, with the place. */
@@ -179,20 +177,16 @@ function tallyOf(shells: readonly Shell[]): Tally {
     return count;
   };
   for (const call of shells) {
-    if (isFailed(call)) {
-      const { culprit } = call;
-      if (culprit === undefined) continue;
-      const count = countOf(culprit.shape);
-      // A check that finds something has understood its call.
-      if (call.outcome.noise === null) count.failed++;
-      if (call.ts < count.firstFailed) count.firstFailed = call.ts;
-    } else {
-      for (const { shape } of call.worked) {
-        const count = countOf(shape);
-        count.worked++;
-        if (call.ts > count.lastWorked) count.lastWorked = call.ts;
-      }
+    for (const { shape } of call.worked) {
+      const count = countOf(shape);
+      count.worked++;
+      if (call.ts > count.lastWorked) count.lastWorked = call.ts;
     }
+    if (!isFailed(call) || call.culprit === undefined) continue;
+    const count = countOf(call.culprit.shape);
+    // A check that finds something has understood its call.
+    if (call.outcome.noise === null) count.failed++;
+    if (call.ts < count.firstFailed) count.firstFailed = call.ts;
   }
   return tally;
 }
@@ -253,19 +247,17 @@ function correction(
   return best;
 }
 
-type Pair = { readonly culprit: Placed; readonly command: Placed; readonly value: number };
-
 function correctionBy(
   failure: FailedShell,
   helper: Shell,
-  { culprit, command, value }: Pair,
+  { culprit, command, value }: { culprit: Placed; command: Placed; value: number },
 ): Observation | undefined {
   const common = { failure, helper, likeness: value, shape: command.shape };
   const isQuoted = culprit.place === command.place && culprit.shape !== command.shape;
   if (isSameWork(culprit, command) && !isQuoted) {
-    if (culprit.place === command.place) return undefined;
     const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
-    if (use === undefined || directory === undefined || isOutside(command.place)) return undefined;
+    const isHere = culprit.place === command.place || isOutside(command.place);
+    if (isHere || use === undefined || directory === undefined) return undefined;
     const remedy = { kind: 'directory', use, directory } as const;
     return { ...common, remedy, sameness: `in ${command.place}` };
   }
@@ -282,7 +274,7 @@ function remedyOf(culprit: SimpleCommand, command: SimpleCommand): Remedy | unde
 }
 
 function isOutside(place: string): boolean {
-  return /^(?:[/~]|[A-Za-z]:|\.\.)/.test(place);
+  return isAbsolute(place) || place.startsWith('..');
 }
 
 /**
@@ -320,10 +312,11 @@ function hasVariable({ words }: SimpleCommand): boolean {
 function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell): Observation | undefined {
   const { culprit } = failure;
   if (culprit === undefined) return undefined;
+  const isAgain = ({ shape }: Placed) => shape === culprit.shape;
   const helpers: { call: Shell; command: Placed; isKnown: boolean }[] = [];
   for (const call of later) {
     if (call.outcome.kind !== 'worked') {
-      if (!call.commands.some(({ shape }) => shape === culprit.shape)) return undefined;
+      if (!call.commands.some(isAgain)) return undefined;
       continue;
     }
     for (const command of call.commands) {
@@ -331,50 +324,41 @@ function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell):
       // A script that repairs repairs what a check has found, and in the same place.
       const isSibling = failure.outcome.noise !== null && command.place === culprit.place;
       if (isKnown && isSibling && siblingScript(culprit, command)) {
-        return fixerBy(failure, call, {
-          culprit,
-          command,
-          mayTell,
-          isSure: isRepaired(failure, culprit, later),
-        });
+        const isSure = isRepaired(
+          failure,
+          later.some(({ worked }) => worked.some(isAgain)),
+        );
+        return mayTell(command) ? fixerBy(failure, call, { culprit, command, isSure }) : undefined;
       }
-      const [first] = helpers;
-      if (command.shape === culprit.shape) {
-        if (!isKnown) continue;
+      if (isAgain(command) && isKnown) {
+        const [first] = helpers;
         const isOne =
-          first?.isKnown === true && helpers.every(({ command: { shape } }) => shape === first.command.shape);
-        return isOne
-          ? fixerBy(failure, first.call, { culprit, command: first.command, mayTell, isSure: false })
+          first?.isKnown === true && helpers.every((one) => one.command.shape === first.command.shape);
+        return isOne && mayTell(first.command)
+          ? fixerBy(failure, first.call, { culprit, command: first.command, isSure: false })
           : undefined;
       }
       // What perhaps helped speaks against any other that did.
-      if (!isRead(command)) helpers.push({ call, command, isKnown });
+      if (!isAgain(command) && !isRead(command)) helpers.push({ call, command, isKnown });
     }
   }
   return undefined;
 }
 
 /** Formatting is what such scripts repair; of anything else it has to be seen that the check passes then. */
-function isRepaired({ outcome }: FailedShell, culprit: Placed, later: readonly Shell[]): boolean {
-  if (/format|sorted|organi[sz]e|indent|whitespace|prettier|quotes|semicolon/i.test(outcome.said))
-    return true;
-  return later.some(({ worked }) => worked.some(({ shape }) => shape === culprit.shape));
+function isRepaired({ outcome }: FailedShell, passesThen: boolean): boolean {
+  return (
+    passesThen || /format|sorted|organi[sz]e|indent|whitespace|prettier|quotes|semicolon/i.test(outcome.said)
+  );
 }
-
-type Fix = {
-  readonly culprit: Placed;
-  readonly command: Placed;
-  readonly mayTell: MayTell;
-  readonly isSure: boolean;
-};
 
 function fixerBy(
   failure: FailedShell,
   helper: Shell,
-  { culprit, command, mayTell, isSure }: Fix,
+  { culprit, command, isSure }: { culprit: Placed; command: Placed; isSure: boolean },
 ): Observation | undefined {
   // What reads a pipe is half a command.
-  if (undoes(command) || hasVariable(command) || command.readsPipe || !mayTell(command)) return undefined;
+  if (undoes(command) || hasVariable(command) || command.readsPipe) return undefined;
   const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
   if (failing === undefined || use === undefined) return undefined;
   const isNamed = failure.outcome.text.includes(command.words.map(unquoted).join(' '));
@@ -384,12 +368,11 @@ function fixerBy(
 }
 
 /** The best remedy of a group, unless the log speaks against it. */
-function lessonOf(
-  key: string,
+function bestRemedy(
   failures: readonly FailedShell[],
   observations: readonly Observation[],
   tally: Tally,
-): Lesson | undefined {
+): Found | undefined {
   const remedies = [...Map.groupBy(observations, ({ sameness }) => sameness).values()].sort(
     (left, right) =>
       countSessions(helpersOf(right)) - countSessions(helpersOf(left)) || likeliest(right) - likeliest(left),
@@ -397,8 +380,7 @@ function lessonOf(
   for (const seen of remedies) {
     const newest = seen.at(-1);
     if (newest === undefined || !isWorthTelling(newest, seen, failures, tally)) continue;
-    const said = newest.failure.outcome.said;
-    return { key, said, remedy: newest.remedy, evidence: evidenceOf(failures, helpersOf(seen)) };
+    return { remedy: newest.remedy, failure: newest.failure, helpers: helpersOf(seen) };
   }
   return undefined;
 }
@@ -445,99 +427,61 @@ function isSaidByItself({ outcome }: FailedShell, remedy: Remedy): boolean {
   return (options.length > 0 ? options : words).every((word) => outcome.said.includes(word));
 }
 
-type Elsewhere = { readonly shells: readonly Shell[]; readonly tally: Tally; readonly mayTell: MayTell };
-
 /** Nothing close by helped, but elsewhere the project says it with one other word, and that works. */
 function acrossSessions(
-  key: string,
+  { culprit, outcome }: FailedShell,
   failures: readonly FailedShell[],
-  { shells, tally, mayTell }: Elsewhere,
-): Lesson | undefined {
-  const newest = failures.at(-1);
-  const culprit = newest?.culprit;
-  if (newest === undefined || culprit === undefined || hasVariable(culprit)) return undefined;
-  if (newest.outcome.noise !== null || worksByNow(failures, tally)) return undefined;
+  { shells, tally, mayTell }: { shells: readonly Shell[]; tally: Tally; mayTell: MayTell },
+): Found | undefined {
+  if (culprit === undefined || hasVariable(culprit)) return undefined;
+  if (outcome.noise !== null || worksByNow(failures, tally)) return undefined;
   const isAlike = (command: Placed) => command.place === culprit.place && differsInOneWord(culprit, command);
-  const alike = shells.filter(({ worked }) => worked.some(isAlike));
-  const [helper] = alike;
-  const command = helper?.worked.find(isAlike);
+  const helpers = shells.filter(({ worked }) => worked.some(isAlike));
+  const command = helpers[0]?.worked.find(isAlike);
   const count = command && tally.get(command.shape);
-  if (
-    command === undefined ||
-    count === undefined ||
-    countSessions(alike) < 2 ||
-    count.worked < 5 * Math.max(1, count.failed)
-  )
-    return undefined;
-  const isUnsafe = undoes(command) || !mayTell(command);
-  const remedy = isUnsafe ? undefined : remedyOf(culprit, command);
-  if (remedy === undefined) return undefined;
-  return {
-    key,
-    said: newest.outcome.said,
-    remedy,
-    evidence: evidenceOf(failures, alike),
-  };
+  if (command === undefined || count === undefined || countSessions(helpers) < 2) return undefined;
+  if (count.worked < 5 * Math.max(1, count.failed) || undoes(command) || !mayTell(command)) return undefined;
+  const remedy = remedyOf(culprit, command);
+  return remedy && { remedy, helpers };
 }
 
 function differsInOneWord(left: SimpleCommand, right: SimpleCommand): boolean {
-  if (
-    left.words.length !== right.words.length ||
-    left.words.length < 3 ||
-    programOf(left) !== programOf(right)
-  )
-    return false;
-  const others = left.words.filter((word, index) => word !== right.words[index]);
-  const [word] = others;
-  const other = right.words.find((one, index) => one !== left.words[index]);
-  return (
-    others.length === 1 &&
-    word !== undefined &&
-    other !== undefined &&
-    /^[a-z][\w:-]{2,}$/.test(word) &&
-    areAlike(word, other)
-  );
+  const { length } = left.words;
+  if (length < 3 || right.words.length !== length || programOf(left) !== programOf(right)) return false;
+  const at = left.words.findIndex((word, index) => word !== right.words[index]);
+  const [word = '', other = ''] = [left.words[at], right.words[at]];
+  const isOnly = left.words.every((one, index) => index === at || one === right.words[index]);
+  return isOnly && /^[a-z][\w:-]{2,}$/.test(word) && areAlike(word, other);
 }
 
-type RuleUse = { readonly sessions: Set<string>; readonly calls: FailedShell[]; readonly messages: string[] };
+type OwnFinding = { readonly rule: string; readonly message: string; readonly call: FailedShell };
 
-/** The rules of the project's linters, and in which sessions they were broken. */
-function rulesOf(shells: readonly Shell[]): Map<string, RuleUse> {
-  const rules = new Map<string, RuleUse>();
-  for (const call of shells) {
-    if (!isFailed(call) || call.outcome.noise !== 'finding' || call.culprit === undefined) continue;
-    for (const finding of findingsIn(call.outcome.text)) {
+/** What the linters found of rules that the project has chosen. */
+function ownFindings(shells: readonly Shell[]): OwnFinding[] {
+  return shells.flatMap((call) => {
+    if (!isFailed(call) || call.outcome.noise !== 'finding' || call.culprit === undefined) return [];
+    return findingsIn(call.outcome.text).flatMap((finding) => {
       const { rule, message } = finding;
-      if (!isOwnRule(rule) || isOfSecrets(finding)) continue;
-      const use = rules.get(rule) ?? { sessions: new Set(), calls: [], messages: [] };
-      rules.set(rule, use);
-      use.sessions.add(call.session);
-      use.calls.push(call);
-      use.messages.push(message);
-    }
-  }
-  return rules;
+      return isOwnRule(rule) && !isOfSecrets(finding) ? [{ rule, message, call }] : [];
+    });
+  });
 }
 
-function lintLesson(
-  key: string,
-  failures: readonly FailedShell[],
-  rules: ReadonlyMap<string, RuleUse>,
-): Lesson | undefined {
-  const newest = failures.at(-1);
-  const rule = newest && findingsIn(newest.outcome.text).find((finding) => isOwnRule(finding.rule))?.rule;
-  const use = rule ? rules.get(rule) : undefined;
-  if (newest === undefined || !rule || use === undefined || use.sessions.size < LINT_SESSIONS_MIN)
-    return undefined;
-  const remedy = { kind: 'lint', rule, message: quoteFinding(sharedWords(use.messages)) } as const;
-  return { key, said: newest.outcome.said, remedy, evidence: evidenceOf(failures, use.calls) };
+function lintRule(
+  { outcome }: FailedShell,
+  findings: ReadonlyMap<string, readonly OwnFinding[]>,
+): Found | undefined {
+  const rule = findingsIn(outcome.text).find((finding) => isOwnRule(finding.rule))?.rule ?? '';
+  const uses = findings.get(rule) ?? [];
+  const helpers = uses.map(({ call }) => call);
+  if (countSessions(helpers) < LINT_SESSIONS_MIN) return undefined;
+  const message = quoteFinding(sharedWords(uses.map((use) => use.message)));
+  return { remedy: { kind: 'lint', rule, message }, helpers };
 }
 
-function isOpen(failures: readonly FailedShell[], tally: Tally): boolean {
-  const newest = failures.at(-1);
-  const shape = newest?.culprit?.shape;
-  const count = shape === undefined ? undefined : tally.get(shape);
-  return count === undefined || count.lastWorked <= (newest?.ts ?? '');
+function isOpen({ culprit, ts }: FailedShell, tally: Tally): boolean {
+  const count = culprit && tally.get(culprit.shape);
+  return count === undefined || count.lastWorked <= ts;
 }
 
 function countSessions(calls: readonly LoggedCall[]): number {

@@ -1,7 +1,7 @@
 import { oneLine } from '../core/text.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
-/** Masks, for recognising only: what differs from one time to the next. */
+/** How errors and commands are recognised again: what differs each time is masked, and what is alike is measured. */
 
 /** A line in which numbers, hashes, absolute paths, addresses and long quotations are masked. */
 export function maskLine(line: string): string {
@@ -85,9 +85,8 @@ export function correctness(
   { said, blamed }: { readonly said: string; readonly blamed: readonly string[] },
 ): number {
   const [words, others] = [wordsOf(left), wordsOf(right)];
-  return isOtherSubject(words, others, said)
-    ? 0
-    : Math.max(likeness(left, right), mended(words, others, blamed));
+  if (isOtherSubject(words, others, said)) return 0;
+  return Math.max(likeness(left, right), mended(words, others, blamed));
 }
 
 /** The words that are blamed are gone, and what is left stands in the other as well. */
@@ -98,9 +97,8 @@ function mended(words: readonly string[], others: readonly string[], blamed: rea
     const isValue = before.startsWith('-') && blamed.includes(before) && !others.includes(word);
     return !blamed.includes(word) && !isValue;
   });
-  if (sharedInOrder(rest, others) < rest.length || (rest.length < 2 && others.length !== words.length))
-    return 0;
-  return 0.6 + (0.4 * rest.length) / others.length;
+  const isShort = rest.length < 2 && others.length !== words.length;
+  return isShort || sharedInOrder(rest, others) < rest.length ? 0 : 0.6 + (0.4 * rest.length) / others.length;
 }
 
 /**
@@ -125,11 +123,17 @@ export function areAlike(left: string, right: string): boolean {
     (a, b) => a.length - b.length,
   );
   if ([...short].sort().join('') === [...long].sort().join('')) return true;
-  let start = 0;
-  while (start < short.length && short[start] === long[start]) start++;
+  const start = sharedStart(short, long);
   let end = 0;
   while (end < short.length - start && short.at(-1 - end) === long.at(-1 - end)) end++;
   return start + end >= short.length * 0.7;
+}
+
+/** How many characters at their beginning two texts share. */
+export function sharedStart(left: string, right: string): number {
+  let at = 0;
+  while (at < left.length && left[at] === right[at]) at++;
+  return at;
 }
 
 /** The same words, wherever they run. */
@@ -173,16 +177,14 @@ function withSameCode(words: string[], others: string[]): [string[], string[]] {
   const [code, other] = [longest(words), longest(others)];
   if (!isCode(code) || !isCode(other) || code === other || keptOf(code, other) < CODE_KEPT_MIN)
     return [words, others];
-  return [
-    words.map((word) => (word === code ? SAME_CODE : word)),
-    others.map((word) => (word === other ? SAME_CODE : word)),
-  ];
+  const masked = (list: string[], one: string) => list.map((word) => (word === one ? SAME_CODE : word));
+  return [masked(words, code), masked(others, other)];
 }
 
 /** What was written anew is no correction of what stood there. */
 function areOtherCode(words: readonly string[], others: readonly string[]): boolean {
-  const [code, other] = [longest(words), longest(others)];
-  return isCode(code) && code !== other;
+  const code = longest(words);
+  return isCode(code) && code !== longest(others);
 }
 
 function isCode(word: string): boolean {

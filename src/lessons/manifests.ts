@@ -14,7 +14,8 @@ const BYTES_MAX = 8 * 1024 * 1024;
 /** Which names stand in a manifest's text. */
 type Names = (text: string) => Iterable<string>;
 
-const MANIFESTS: readonly (readonly [file: string, names: Names])[] = [
+/** Files that are written in one form, and which names stand in it. */
+const MANIFESTS: readonly (readonly [files: string, names: Names])[] = [
   ['package.json', namesOfPackage],
   ['package-lock.json', namesOfPackageLock],
   ['deno.json', (text) => text.match(/(?:https?|npm|jsr):[^"\s]+/g) ?? []],
@@ -22,22 +23,13 @@ const MANIFESTS: readonly (readonly [file: string, names: Names])[] = [
   ['pnpm-lock.yaml', all(/^ {2}'?\/?(@?[\w./-]+?)@\d/gm)],
   ['yarn.lock', all(/^"?(@?[\w./-]+?)@/gm)],
   ['bun.lock', all(/^ {4}"(@?[\w./-]+)": \[/gm)],
-  ['pyproject.toml', namesOfToml],
-  ['Pipfile', namesOfToml],
-  ['Cargo.toml', namesOfToml],
-  ['mise.toml', namesOfToml],
+  ['pyproject.toml Pipfile Cargo.toml mise.toml', namesOfToml],
   ['.tool-versions', all(/^([\w.-]+)\s/gm)],
-  ['requirements.txt', all(/^([\w.-]+)(?:\[[\w,-]*\])?\s*(?:[=~!<>;#]|$)/gm)],
-  ['requirements-dev.txt', all(/^([\w.-]+)(?:\[[\w,-]*\])?\s*(?:[=~!<>;#]|$)/gm)],
-  ['poetry.lock', all(/^name = "([\w.-]+)"/gm)],
-  ['uv.lock', all(/^name = "([\w.-]+)"/gm)],
-  ['Cargo.lock', all(/^name = "([\w.-]+)"/gm)],
+  ['requirements.txt requirements-dev.txt', all(/^([\w.-]+)(?:\[[\w,-]*\])?\s*(?:[=~!<>;#]|$)/gm)],
+  ['poetry.lock uv.lock Cargo.lock', all(/^name = "([\w.-]+)"/gm)],
   ['go.mod', all(/^(?:[ \t]*|require[ \t]+|tool[ \t]+)([\w-]+(?:\.[\w-]+)+\/\S+)/gm)],
   ['Gemfile', all(/^\s*gem ['"]([\w.-]+)['"]/gm)],
-  ['docker-compose.yml', namesOfImages],
-  ['docker-compose.yaml', namesOfImages],
-  ['compose.yml', namesOfImages],
-  ['compose.yaml', namesOfImages],
+  ['docker-compose.yml docker-compose.yaml compose.yml compose.yaml', all(/^\s*image:\s*["']?([^\s"'#]+)/gm)],
   ['Dockerfile', all(/^FROM (?:--\S+ )*(\S+)/gim)],
 ];
 
@@ -77,10 +69,9 @@ function directoriesFrom(projectPath: string, place: string): string[] {
 
 function namesIn(directory: string): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const [file, read] of MANIFESTS) {
-    const text = readFile(`${directory}/${file}`);
-    if (text !== undefined) for (const name of read(text)) names.add(manifestName(name));
-  }
+  for (const [files, read] of MANIFESTS)
+    for (const file of files.split(' '))
+      for (const name of read(readFile(`${directory}/${file}`) ?? '')) names.add(manifestName(name));
   return names;
 }
 
@@ -139,10 +130,6 @@ function namesOfToml(text: string): string[] {
     ...all(/^"?([\w@./-]+)"?\s*=/gm)(table),
     ...all(/["']([\w.-]+)(?:\[[\w,-]*\])?\s*(?:[=~!<>;][^"']*)?["']/g)(table),
   ]);
-}
-
-function namesOfImages(text: string): Iterable<string> {
-  return all(/^\s*image:\s*["']?([^\s"'#]+)/gm)(text);
 }
 
 function keysOf(value: unknown, tables: readonly string[]): string[] {

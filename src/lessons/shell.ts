@@ -40,41 +40,52 @@ type Group = {
 
 /** Cuts a command line into its simple commands. `cd` is followed and not among them. */
 export function parseShell(text: string): SimpleCommand[] {
-  const { group, isWhole } = new Parser(text).parse();
-  return new Walk().list(group.items, { isCertain: isWhole, readsPipe: false, endedBy: '' });
+  const tokens = tokensOf(text.slice(0, COMMAND_LENGTH_MAX).replace(/\\\r?\n/g, ' '));
+  const { items, isWhole } = new Parser().parse(tokens);
+  const isCertain = isWhole && text.length <= COMMAND_LENGTH_MAX;
+  return new Walk().list(items, { isCertain, readsPipe: false, endedBy: '' });
 }
 
-const CLOSERS: Readonly<Record<string, string>> = { fi: 'if', esac: 'case', '}': '{' };
+const isOperator = (token: string): token is Operator => /^(?:&&?|\|\|?|;)$/.test(token);
+const OPENER = /^(?:\{|if|for|while|until|case|select)$/;
+/** Which openers a word closes. */
+const CLOSES: Readonly<Record<string, RegExp>> = {
+  fi: /^if$/,
+  esac: /^case$/,
+  done: /^(?:for|while|until|select)$/,
+  '}': /^(?:\{|function)$/,
+};
 
 /** Puts tokens together; what is never closed ends with the text. */
 class Parser {
-  readonly #reader: Reader;
   readonly #stack: Group[] = [{ opener: '', isHead: false, items: [] }];
-  #isWhole: boolean;
   #words: string[] = [];
   #isNegated = false;
   /** What follows is a function's body. */
   #isBody = false;
   #count = 0;
+  #isWhole = true;
 
-  constructor(text: string) {
-    this.#isWhole = text.length <= COMMAND_LENGTH_MAX;
-    this.#reader = new Reader(text.slice(0, COMMAND_LENGTH_MAX).replace(/\\\r?\n/g, ' '));
-  }
-
-  parse(): { readonly group: Group; readonly isWhole: boolean } {
-    while (this.#count < COMMANDS_MAX) {
-      const token = this.#reader.next();
-      if (token === undefined) break;
-      if (token.kind === 'word') this.#word(token.text);
-      else if (token.kind === 'operator') this.#end(token.text);
-      else if (token.step === 1) this.#bracket();
-      else this.#closeBracket();
+  /** `isWhole`: nothing was left out because of the limits. */
+  parse(tokens: readonly string[]): { readonly items: readonly Item[]; readonly isWhole: boolean } {
+    let at = 0;
+    for (; at < tokens.length && this.#count < COMMANDS_MAX; at++) {
+      const token = tokens[at] as string;
+      if (isOperator(token)) this.#end(token);
+      else if (token === ')') this.#closeBracket();
+      else if (token !== '(') this.#word(token);
+      else if (this.#words.length === 1 && tokens[at + 1] === ')') {
+        at++;
+        this.#words = [];
+        this.#isBody = true;
+      } else {
+        if (this.#words.length > 0) this.#end('');
+        this.#open('(');
+      }
     }
-    if (this.#count >= COMMANDS_MAX && this.#reader.next() !== undefined) this.#isWhole = false;
     this.#end('');
-    while (this.#stack.length > 1) this.#close();
-    return { group: this.#top, isWhole: this.#isWhole };
+    const [{ items }] = this.#stack as [Group];
+    return { items, isWhole: this.#isWhole && at >= tokens.length };
   }
 
   get #top(): Group {
@@ -82,52 +93,36 @@ class Parser {
   }
 
   #word(text: string): void {
-    if (this.#words.length === 0 && this.#isKeyword(text)) return;
+    const isFirst = this.#words.length === 0;
+    if (isFirst && this.#readKeyword(text)) return;
     if (this.#words.length < WORDS_MAX) this.#words.push(text);
   }
 
-  /** Words at the beginning of a command that begin, part or end a construct and are no program. */
-  #isKeyword(text: string): boolean {
-    const { opener } = this.#top;
+  /** Reads a word that begins, parts or ends a construct and is no program; false for any other. */
+  #readKeyword(text: string): boolean {
+    const group = this.#top;
+    const closes = Object.hasOwn(CLOSES, text) ? CLOSES[text] : undefined;
     if (text === '!') this.#isNegated = true;
-    else if (/^(?:\{|if|for|while|until|case|select)$/.test(text)) this.#open(text);
-    else if (text === 'then' || text === 'do') this.#behindHead();
-    else if (text === 'elif') this.#top.isHead = opener === 'if';
-    else if (text === 'done') this.#closeIf(/^(?:for|while|until|select)$/.test(opener));
-    else if (Object.hasOwn(CLOSERS, text))
-      this.#closeIf(opener === CLOSERS[text] || (text === '}' && opener === 'function'));
-    else return text === 'time' || text === 'else';
+    else if (OPENER.test(text)) this.#open(text);
+    else if (text === 'then' || text === 'do') {
+      if (group.isHead) group.items = group.items.filter(({ operator }) => operator === '');
+      group.isHead = false;
+    } else if (text === 'elif') group.isHead = group.opener === 'if';
+    else if (closes === undefined) return text === 'time' || text === 'else';
+    else if (closes.test(group.opener)) this.#stack.pop();
     return true;
   }
 
-  #behindHead(): void {
+  #closeBracket(): void {
     const group = this.#top;
-    if (group.isHead) group.items = group.items.filter(({ operator }) => operator === '');
-    group.isHead = false;
-  }
-
-  #bracket(): void {
-    if (this.#words.length === 1 && this.#reader.isClosing()) {
-      this.#reader.next();
+    if (group.opener === 'case') {
+      // The end of a pattern.
       this.#words = [];
-      this.#isBody = true;
+      group.isHead = false;
       return;
     }
-    if (this.#words.length > 0) this.#end('');
-    this.#open('(');
-  }
-
-  #closeBracket(): void {
-    if (this.#top.opener === 'case') this.#behindPattern();
-    else if (/^(?:\(|function)$/.test(this.#top.opener)) {
-      this.#end('');
-      this.#close();
-    } else this.#end('');
-  }
-
-  #behindPattern(): void {
-    this.#words = [];
-    this.#top.isHead = false;
+    this.#end('');
+    if (group.opener === '(' || group.opener === 'function') this.#stack.pop();
   }
 
   #open(opener: string): void {
@@ -143,22 +138,13 @@ class Parser {
     this.#stack.push(group);
   }
 
-  #closeIf(isOpen: boolean): void {
-    if (isOpen) this.#close();
-  }
-
-  #close(): void {
-    this.#stack.pop();
-  }
-
   /** The end of a simple command or of a group behind which an operator stands. */
   #end(operator: Operator): void {
-    const group = this.#top;
-    const last = group.items.at(-1);
+    const { items, isHead, opener } = this.#top;
+    const last = items.at(-1);
     if (this.#words.length > 0) {
-      const isListed = !(group.isHead && /^(?:for|case|select)$/.test(group.opener));
-      if (isListed)
-        group.items.push({ words: this.#words, group: null, isNegated: this.#isNegated, operator });
+      const isListed = !(isHead && /^(?:for|case|select)$/.test(opener));
+      if (isListed) items.push({ words: this.#words, group: null, isNegated: this.#isNegated, operator });
       this.#count++;
     } else if (last !== undefined && last.operator === '') last.operator = operator;
     this.#words = [];
@@ -204,12 +190,8 @@ class Walk {
       const isCertain =
         around.isCertain && !isAlternative && !item.isNegated && (pipeEnd < 0 || pipeEnd > lastOr);
       const endedBy = item.operator === '' && index === chain.length - 1 ? around.endedBy : item.operator;
-      const inner = { isCertain, readsPipe, endedBy };
-      const isApart = readsPipe || item.operator === '|';
-      const commands = isApart
-        ? this.#apart(() => this.#item(item, inner))
-        : this.#perhaps(isAlternative, () => this.#item(item, inner));
-      return commands;
+      const walk = () => this.#item(item, { isCertain, readsPipe, endedBy });
+      return readsPipe || item.operator === '|' ? this.#apart(walk) : this.#perhaps(isAlternative, walk);
     });
   }
 
@@ -223,9 +205,8 @@ class Walk {
   #simple(all: readonly string[], around: Around): SimpleCommand[] {
     const words = all[0] === '-p' ? all.slice(1) : all;
     const [program = ''] = words;
-    if (!this.#isMove(program, words) && words.length > 0 && !RUNS_NOTHING.test(program))
-      return [{ words, directory: this.#directory, ...around }];
-    return [];
+    const isRun = words.length > 0 && !this.#isMove(program, words) && !RUNS_NOTHING.test(program);
+    return isRun ? [{ words, directory: this.#directory, ...around }] : [];
   }
 
   /** Follows what changes the directory. */
@@ -281,14 +262,18 @@ function joined(base: string | null, typed: string): string | null {
   if (target === '') return base;
   const isAbsolute = /^(?:[/~]|[A-Za-z]:)/.test(target);
   if (base === null && !isAbsolute) return null;
-  const segments = (isAbsolute || !base ? target : `${base}/${target}`).split('/');
+  return joinPaths(isAbsolute ? '' : (base ?? ''), target) || (isAbsolute ? '/' : '.');
+}
+
+/** The path that `target` leads to from `base`; both relative, or `base` empty. */
+export function joinPaths(base: string, target: string): string {
   const kept: string[] = [];
-  for (const segment of segments) {
+  for (const segment of (base === '' ? target : `${base}/${target}`).split('/')) {
     if (segment === '.' || (segment === '' && kept.length > 0)) continue;
     if (segment !== '..' || kept.length === 0 || kept.at(-1) === '..') kept.push(segment);
     else if (kept.at(-1) !== '') kept.pop();
   }
-  return kept.join('/') || (isAbsolute ? '/' : '.');
+  return kept.join('/');
 }
 
 /** A word without the quotes around its parts. */
@@ -311,139 +296,110 @@ export function isAssignment(word: string): boolean {
   return /^[A-Za-z_]\w*\+?=/.test(word);
 }
 
-type Token =
-  | { readonly kind: 'word'; readonly text: string }
-  | { readonly kind: 'operator'; readonly text: Operator }
-  | { readonly kind: 'group'; readonly step: 1 | -1 };
+const SKIPPED = /(?:[ \t\r]|#[^\n]*)+/y;
+/** `2>&1`, `> file`, `< file`, `<<EOF`. */
+const REDIRECTION = /(?:\d*(?:>&|<&)[\d-]|&?>>?\|?|\d+>>?|<<-?|<)(?!\()/y;
+const PUNCTUATION = /&&|\|\||\|&|[;|&()\n]/y;
 
-/** Reads tokens one by one. */
-class Reader {
-  readonly #text: string;
-  #at = 0;
-  readonly #heredocs: string[] = [];
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** Whether a bracket closes here. */
-  isClosing(): boolean {
-    return this.#text[this.#at] === ')';
-  }
-
-  /** Undefined at the end. */
-  next(): Token | undefined {
-    for (;;) {
-      const character = this.#text[this.#at];
-      if (character === undefined) return undefined;
-      if (character === ' ' || character === '\t' || character === '\r') this.#at++;
-      else if (character === '#') this.#at = this.#lineEnd();
-      else if (this.#skipRedirection()) continue;
-      else return this.#token(character);
+/** The words, operators and brackets of a line; without comments, redirections and here-documents. */
+function tokensOf(text: string): string[] {
+  const tokens: string[] = [];
+  const heredocs: string[] = [];
+  let at = 0;
+  const take = (expression: RegExp): string | undefined => {
+    expression.lastIndex = at;
+    const found = expression.exec(text)?.[0];
+    at += found?.length ?? 0;
+    return found;
+  };
+  const takeWord = (): string => {
+    const start = at;
+    at = wordEnd(text, start);
+    return text.slice(start, at);
+  };
+  while (take(SKIPPED) !== undefined || at < text.length) {
+    const redirection = take(REDIRECTION);
+    if (redirection !== undefined) {
+      if (/&\S$/.test(redirection)) continue;
+      while (text[at] === ' ') at++;
+      const word = takeWord();
+      if (redirection.startsWith('<<')) heredocs.push(unquoted(word));
+      continue;
     }
+    const punctuation = take(PUNCTUATION);
+    if (punctuation === '\n') for (const end of heredocs.splice(0)) at = behindHeredoc(text, at, end);
+    if (punctuation !== undefined)
+      tokens.push(punctuation === '\n' ? ';' : punctuation === '|&' ? '|' : punctuation);
+    else if (at < text.length) tokens.push(takeWord());
   }
+  return tokens;
+}
 
-  #token(character: string): Token {
-    if (character === '\n') {
-      this.#at++;
-      this.#skipHeredocs();
-      return { kind: 'operator', text: ';' };
-    }
-    if (character === '(' || character === ')') {
-      this.#at++;
-      return { kind: 'group', step: character === '(' ? 1 : -1 };
-    }
-    const operator = /^(?:&&|\|\||\|&|[;|&])/.exec(this.#text.slice(this.#at, this.#at + 2))?.[0];
-    if (operator === undefined) return { kind: 'word', text: this.#word() };
-    this.#at += operator.length;
-    return { kind: 'operator', text: (operator === '|&' ? '|' : operator) as Operator };
+function behindHeredoc(text: string, from: number, end: string): number {
+  for (let at = from; at < text.length; ) {
+    const line = text.slice(at, lineEnd(text, at));
+    at += line.length + 1;
+    if (line.trim() === end) return at;
   }
+  return text.length;
+}
 
-  /** `2>&1`, `> file`, `< file`, `<<EOF`. */
-  #skipRedirection(): boolean {
-    const found = /^(?:\d*(?:>&|<&)[\d-]|&?>>?\|?|\d+>>?|<<-?|<)(?!\()/.exec(
-      this.#text.slice(this.#at, this.#at + 8),
-    )?.[0];
-    if (found === undefined) return false;
-    this.#at += found.length;
-    if (/[&]\S$/.test(found)) return true;
-    while (this.#text[this.#at] === ' ') this.#at++;
-    const word = this.#word();
-    if (found.startsWith('<<')) this.#heredocs.push(unquoted(word));
-    return true;
-  }
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end < 0 ? text.length : end;
+}
 
-  #skipHeredocs(): void {
-    for (const end of this.#heredocs.splice(0)) {
-      while (this.#at < this.#text.length) {
-        const line = this.#text.slice(this.#at, this.#lineEnd());
-        this.#at = Math.min(this.#text.length, this.#lineEnd() + 1);
-        if (line.trim() === end) break;
-      }
-    }
+function wordEnd(text: string, from: number): number {
+  let at = from;
+  while (at < text.length) {
+    const character = text[at] as string;
+    const isSubstitution = character === '(' && /[$<>=]/.test(text[at - 1] ?? ' ');
+    const isProcess = /[<>]/.test(character) && text[at + 1] === '(';
+    if (/[\s;|&()<>]/.test(character) && !isSubstitution && !isProcess) break;
+    if (character === '`') at = behindMark(text, '`', at + 1);
+    else at = character === '(' ? behindParenthesis(text, at + 1) : behindQuoted(text, at);
   }
+  return Math.max(Math.min(at, text.length), from + 1);
+}
 
-  #lineEnd(): number {
-    const end = this.#text.indexOf('\n', this.#at);
-    return end < 0 ? this.#text.length : end;
-  }
+function behindMark(text: string, mark: string, from: number): number {
+  const end = text.indexOf(mark, from);
+  return end < 0 ? text.length : end + 1;
+}
 
-  #word(): string {
-    const start = this.#at;
-    while (this.#at < this.#text.length) {
-      const character = this.#text[this.#at] as string;
-      if (
-        /[\s;|&()<>]/.test(character) &&
-        !(character === '(' && /[$<>=]/.test(this.#text[this.#at - 1] ?? ' ')) &&
-        !(/[<>]/.test(character) && this.#text[this.#at + 1] === '(')
-      )
-        break;
-      if (character === '\\') this.#at += 2;
-      else if (character === "'") this.#at = this.#behind("'", this.#at + 1);
-      else if (character === '"') this.#at = this.#behindDouble(this.#at + 1);
-      else if (character === '`') this.#at = this.#behind('`', this.#at + 1);
-      else if (character === '(') this.#at = this.#behindParenthesis(this.#at + 1);
-      else this.#at++;
-    }
-    this.#at = Math.max(Math.min(this.#at, this.#text.length), start + 1);
-    return this.#text.slice(start, this.#at);
-  }
+/** Behind a character, or behind what it escapes or quotes. */
+function behindQuoted(text: string, at: number): number {
+  const character = text[at];
+  if (character === '\\') return at + 2;
+  if (character === "'") return behindMark(text, "'", at + 1);
+  return character === '"' ? behindDouble(text, at + 1) : at + 1;
+}
 
-  #behind(mark: string, from: number): number {
-    const end = this.#text.indexOf(mark, from);
-    return end < 0 ? this.#text.length : end + 1;
+function behindDouble(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const character = text[at];
+    if (character === '\\') at++;
+    else if (character === '"') return at + 1;
+    else if (character === '(' && text[at - 1] === '$') at = behindParenthesis(text, at + 1) - 1;
   }
+  return text.length;
+}
 
-  #behindDouble(from: number): number {
-    for (let at = from; at < this.#text.length; at++) {
-      const character = this.#text[at];
-      if (character === '\\') at++;
-      else if (character === '"') return at + 1;
-      else if (character === '(' && this.#text[at - 1] === '$') at = this.#behindParenthesis(at + 1) - 1;
-    }
-    return this.#text.length;
+function behindParenthesis(text: string, from: number): number {
+  let depth = 1;
+  for (let at = from; at < text.length; ) {
+    if (text[at] === '(') depth++;
+    if (text[at] === ')' && --depth === 0) return at + 1;
+    at = text.startsWith('<<', at) ? behindInnerHeredoc(text, at) : behindQuoted(text, at);
   }
+  return text.length;
+}
 
-  #behindParenthesis(from: number): number {
-    let depth = 1;
-    for (let at = from; at < this.#text.length; at++) {
-      const character = this.#text[at];
-      if (character === '\\') at++;
-      else if (character === '<' && this.#text[at + 1] === '<') at = this.#behindHeredoc(at) - 1;
-      else if (character === "'") at = this.#behind("'", at + 1) - 1;
-      else if (character === '"') at = this.#behindDouble(at + 1) - 1;
-      else if (character === '(') depth++;
-      else if (character === ')' && --depth === 0) return at + 1;
-    }
-    return this.#text.length;
-  }
-
-  /** Behind a here-document inside a substitution, whose text may hold anything. */
-  #behindHeredoc(from: number): number {
-    const [mark, , end] = /^<<-?[ \t]*(['"]?)(\w+)\1/.exec(this.#text.slice(from, from + 64)) ?? [];
-    if (mark === undefined || end === undefined) return from + 2;
-    const body = from + mark.length;
-    const found = new RegExp(`^[ \\t]*${end}[ \\t]*$`, 'm').exec(this.#text.slice(body));
-    return found === null ? this.#text.length : body + found.index + found[0].length;
-  }
+/** Behind a here-document inside a substitution, whose text may hold anything. */
+function behindInnerHeredoc(text: string, from: number): number {
+  const [mark, , end] = /^<<-?[ \t]*(['"]?)(\w+)\1/.exec(text.slice(from, from + 64)) ?? [];
+  if (mark === undefined || end === undefined) return from + 2;
+  const body = from + mark.length;
+  const found = new RegExp(`^[ \\t]*${end}[ \\t]*$`, 'm').exec(text.slice(body));
+  return found === null ? text.length : body + found.index + found[0].length;
 }

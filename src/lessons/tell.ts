@@ -1,3 +1,13 @@
+import { sharedStart } from './likeness.ts';
+import {
+  HARMLESS,
+  KEEPS_SECRETS,
+  SECRET_BEFORE,
+  SECRET_LETTER,
+  SECRET_NAME,
+  SETTINGS,
+  TAKES_SECRET,
+} from './program-lists.ts';
 import { isWellKnown } from './programs.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
@@ -119,8 +129,7 @@ export function quotePair(
   use: SimpleCommand,
 ): { readonly failing: string; readonly use: string } | undefined {
   const shared = new Set(failing.words.filter((word) => use.words.includes(word)));
-  const told = [quoteBeside(failing, use, shared), quoteBeside(use, failing, shared)];
-  const [first, second] = told;
+  const [first, second] = [quoteBeside(failing, use, shared), quoteBeside(use, failing, shared)];
   // What is told has to differ in words that are told.
   return first === undefined || second === undefined || first === second || isVaguer(second, first)
     ? undefined
@@ -185,11 +194,10 @@ function nameOf({ words }: SimpleCommand, index: number): string {
 
 /** Nothing is new in `use` but gaps: then it tells nothing. */
 function isVaguer(use: string, failing: string): boolean {
-  if (!`${use} ${failing}`.includes(GAP)) return false;
-  const words = failing.split(' ');
-  const added = use.split(' ').filter((word) => !words.includes(word) && word !== GAP);
-  const removed = words.filter((word) => !use.split(' ').includes(word) && word !== GAP);
-  return added.length === 0 && removed.length === 0;
+  const wordsOf = (text: string) => text.split(' ').filter((word) => word !== GAP);
+  const [words, others] = [wordsOf(use), wordsOf(failing)];
+  const isSame = words.every((word) => others.includes(word)) && others.every((word) => words.includes(word));
+  return isSame && `${use} ${failing}`.includes(GAP);
 }
 
 /** A path, a version, or a word as short as names of services, branches and targets are. */
@@ -221,18 +229,13 @@ function isOption(word: string): boolean {
   return /^--?\p{L}/u.test(word);
 }
 
-/** Joins the words, gaps as one; undefined when the program itself is a gap or too much is one. */
+/** Joins the words, gaps as one, as many as fit; undefined when the program itself is a gap. */
 function quotation(told: readonly string[], command: SimpleCommand): string | undefined {
-  const words: string[] = [];
-  for (const word of told) if (word !== GAP || words.at(-1) !== GAP) words.push(word);
+  const words = told.filter((word, index) => word !== GAP || told[index - 1] !== GAP);
   const program = programOf(command);
   if (program === '' || !words.some((word) => unquoted(word).includes(program))) return undefined;
-  const text = words.join(' ');
-  return text.length <= QUOTE_LENGTH_MAX ? text : withinLength(words);
-}
-
-/** As many words from the beginning as fit. */
-function withinLength(words: readonly string[]): string {
+  const whole = words.join(' ');
+  if (whole.length <= QUOTE_LENGTH_MAX) return whole;
   let text = '';
   for (const word of words) {
     if (text.length + word.length + 3 > QUOTE_LENGTH_MAX) return text.endsWith(GAP) ? text : `${text} ${GAP}`;
@@ -266,14 +269,12 @@ function partnerOf(word: string, other: SimpleCommand, shared: ReadonlySet<strin
 /** The part of a long word around the first place at which it differs from the other. */
 function aroundDifference(word: string, other: string): string {
   const [line, otherLine] = [word.replace(/\s+/g, ' '), other.replace(/\s+/g, ' ')];
-  let at = 0;
-  while (at < line.length && line[at] === otherLine[at]) at++;
-  const start = Math.max(0, at - AROUND_DIFFERENCE / 2);
+  const start = Math.max(0, sharedStart(line, otherLine) - AROUND_DIFFERENCE / 2);
   const end = Math.min(line.length, start + WORD_LENGTH_MAX);
   return `${start > 0 ? GAP : ''}${line.slice(start, end)}${end < line.length ? GAP : ''}`;
 }
 
-/** Whether others may read this word of a command. */
+/** Returns true if others may read this word of a command. */
 function isTold(command: SimpleCommand, index: number): boolean {
   const word = command.words[index] as string;
   const value = unquoted(word);
@@ -309,31 +310,16 @@ function isSetting(value: string): boolean {
 }
 
 function isPlainOption(part: string): boolean {
-  const [, name = '', assigned] = /^--?([\p{L}\d_:-]+)(?:=(.*))?$/su.exec(part) ?? [];
-  const isName =
-    name !== '' && explainsItself(name) && !isSecretName(`-${name}`) && !isSecretName(`--${name}`);
-  return (
-    isName && (assigned === undefined || /^\d{1,6}$/.test(assigned) || SETTINGS.has(assigned.toLowerCase()))
-  );
+  const [, name = '', value] = /^--?([\p{L}\d_:-]+)(?:=(.*))?$/su.exec(part) ?? [];
+  if (name === '' || !explainsItself(name) || isSecretName(`-${name}`) || isSecretName(`--${name}`))
+    return false;
+  return value === undefined || /^\d{1,6}$/.test(value) || SETTINGS.has(value.toLowerCase());
 }
-
-const SETTINGS = new Set(
-  (
-    'development dev test testing production prod staging stage local ci true false yes no on off auto all none always ' +
-    'never full short debug info warn warning error trace verbose silent linux darwin windows win32 wasip1 js amd64 arm64 ' +
-    'x86_64 wasm wasm32 utc c c.utf-8 c.utf8 en_us.utf-8 ko_kr.utf-8 posix utf-8 utf8 mod vendor readonly native src . .. ' +
-    './ ./src lib node bun python chrome chromium firefox webkit dumb xterm xterm-256color integration e2e unit config settings main tests localhost * 0.0.0.0 127.0.0.1'
-  ).split(' '),
-);
 
 /** A place on somebody's machine, and none of the repository. */
 function isElsewhere(value: string): boolean {
   return /^(?:\/(?!\/|dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
 }
-
-const SECRET_NAME =
-  /비밀|암호|인증|토큰|pass|phrase|pwd|secret|token|key|cred|auth|login|user|cookie|header|bearer|pin\b|otp|license|signature|salt|seed|mnemonic|dsn|connection|webhook|^--?(?:pw|psw|pat|pgp|access|code|data|body|form|from-literal|stdin|env|set|build-arg|secret)$/i;
-const SECRET_LETTER = /^-[upPakwHWxbde]$/;
 
 function isSecretName(name: string): boolean {
   return (
@@ -342,36 +328,17 @@ function isSecretName(name: string): boolean {
   );
 }
 
-/** Short options that are none of a secret with these programs. */
-const HARMLESS =
-  /^(?:git -[abduwx]|docker(?:-compose)? -d|(?:npm|pnpm|yarn|bun) -[DPWdw]|g?make -[bkw]|(?:pytest|go|cargo|tox) -[eikpx]|python3? -[bux]|helm -d)$/;
-
-/** A command that names such a thing takes it as well. */
-const SECRET_BEFORE =
-  /(?:^|[\s/.:_-])(?:\w*(?:passw|secret|authtoken)\w*|tokens?|creds?|credentials?|log-?in|unlock|pw|pwd|add-?user|user-?add|(?:user|admin):(?:create|add)|(?:create|set)-?(?:user|admin)|http-basic)(?:$|[\s/.:_[-])/i;
-
 /** The value of an option that takes a secret, or of a subcommand that does: `login X`, `set KEY X`. */
 function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
-  const { words } = command;
-  const before = unquoted(words[index - 1] ?? '');
+  const words = command.words.map(unquoted);
+  const [before = '', value = ''] = [words[index - 1], words[index]];
   if (HARMLESS.test(`${programOf(command)} ${before}`)) return false;
-  const isValue = isOption(before) && !before.includes('=') && !isOption(words[index] ?? '');
-  if (isValue && isSecretName(before))
-    return !isPlainPlace(unquoted(words[index] ?? '')) || !/^-p$/.test(before);
-  const earlier = words.slice(Math.max(0, index - 3), index).map(unquoted);
+  const isValue = isOption(before) && !before.includes('=') && !isOption(command.words[index] ?? '');
+  if (isValue && isSecretName(before)) return !isPlainPlace(value) || before !== '-p';
+  const earlier = words.slice(0, index);
   return (
-    SECRET_BEFORE.test(
-      words
-        .slice(0, index)
-        .map(unquoted)
-        .filter((word) => !isOption(word))
-        .join(' '),
-    ) ||
-    earlier.some((word) =>
-      /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i.test(
-        word,
-      ),
-    )
+    SECRET_BEFORE.test(earlier.filter((word) => !isOption(word)).join(' ')) ||
+    earlier.slice(-3).some((word) => TAKES_SECRET.test(word))
   );
 }
 
@@ -382,10 +349,6 @@ function hasAttachedValue(command: SimpleCommand, value: string): boolean {
     (KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)))
   );
 }
-
-/** Programs that are called with passwords, keys and tokens in any place. */
-const KEEPS_SECRETS =
-  /^(?:echo|printf|mysql\w*|mariadb\w*|psql|pg_\w+|createuser|mongo\w*|redis-cli|sqlplus|sqlcmd|isql|bcp|sshpass|vault|az|aws|gcloud|gpg2?|openssl|zip|unzip|7za?|7z|rar|unrar|htpasswd|keytool|jarsigner|ansible-vault|expect|pass|op|bw|lpass|keepassxc-cli|security|ldap\w+|smbclient|xfreerdp|net|cmdkey|runas|curl|wget|httpie|http|https|xh|ftp|lftp|sftp|ssh-keygen|kinit|snmp\w+|ipmitool|wpa_\w+|nmcli|cryptsetup|veracrypt|restic|borg|rclone|steghide|hydra|telnet|nc|influx|cqlsh|clickhouse-client|neo4j|rabbitmqctl|kafka\S*|consul|etcdctl|doctl|heroku|flyctl|fly|vercel|netlify|wrangler|stripe|twilio|sentry-cli|snyk|sonar-scanner|jf|jfrog|nuget|twine|gem|cargo-login|dotnet-user-secrets|passwd|su|chpasswd|usermod|dscl|mount|cifs|plink|pscp|putty|winscp|rdesktop|vncviewer|x11vnc|signtool|codesign|fastlane|altool|notarytool)$/i;
 
 /** A file or a plain path: what these programs are called on and not what opens it. */
 function isPlainPlace(value: string): boolean {
@@ -423,15 +386,8 @@ function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
   if (/^\d{1,5}$/.test(token)) return true;
   if (/^\d+$/.test(token)) return /^[\d.:-]+$/.test(value) && token !== value && token.length <= 8;
   // Mixed case and punctuation around it, as in made-up passwords: `Tiger-4821!x`.
-  if (
-    /[!^&%#~]/.test(value) &&
-    /\d/.test(value) &&
-    /[A-Za-z]/.test(value) &&
-    isFirst &&
-    value.length <= 40 &&
-    !/[\s()|.[\]/]/.test(value)
-  )
-    return false;
+  const isMixed = [/[!^&%#~]/, /\d/, /[A-Za-z]/].every((one) => one.test(value));
+  if (isMixed && isFirst && value.length <= 40 && !/[\s()|.[\]/]/.test(value)) return false;
   if (/^[\p{L}_]+$/u.test(token)) return token.length <= 40 && isWordLike(token);
   return (
     /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/.test(

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { Json } from '../core/guards.ts';
+import { type Json, reasonOf } from '../core/guards.ts';
 import { inertLines, inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
@@ -13,38 +13,39 @@ import type { RunEvent } from '../runs/store/rows.ts';
 import type { RunListing } from '../runs/store/runs.ts';
 import type { Refusal } from '../runs/world.ts';
 
-/** What a tool answers: a value, or a refusal in one line. */
-export type Answer = { readonly kind: 'value'; readonly value: Json } | Refused;
-type Refused = Pick<Refusal, 'status' | 'error'> & { readonly kind: 'refused' };
+/** Ends a call with a refusal: what is wrong with it, in one line. */
+export class RefusedCall extends Error {
+  readonly status: Refusal['status'];
 
-/** The answer with this value. */
-export function answered(value: Json): Answer {
-  return { kind: 'value', value };
+  constructor(error: string, status: Refusal['status'] = 'error') {
+    super(error);
+    this.status = status;
+  }
 }
 
-/** The answer that something is wrong with the call, or went wrong. */
-export function failed(error: string): Refused {
-  return refusedBy({ status: 'error', error });
-}
-
-/** A refusal of the features, in their words. */
-export function refusedBy({ status, error }: Refusal): Refused {
-  return { kind: 'refused', status, error };
+/** The answer of an action. @throws RefusedCall when it was refused */
+export function unlessRefused<T extends { readonly status: string }>(answer: T): Exclude<T, Refusal> {
+  if ('error' in answer) throw new RefusedCall(String(answer.error), (answer as unknown as Refusal).status);
+  return answer as Exclude<T, Refusal>;
 }
 
 const REFUSAL_LENGTH_MAX = 2000;
 
-/** As it is sent, all texts inert. `news`: what waited; without a structured part then, beside which Claude Code and Codex hand on nothing. */
-export function toolResult(answer: Answer, news: string | undefined): CallToolResult {
-  if (answer.kind === 'refused') {
-    const refusal = { status: answer.status, error: inertText(answer.error, REFUSAL_LENGTH_MAX) };
-    return { content: [textBlock(refusal)], isError: true };
-  }
+/** A value as it is sent, all texts inert. `news`: what waited; without a structured part then, beside which Claude Code and Codex hand on nothing. */
+export function valueResult(answer: Json, news: string | undefined): CallToolResult {
   const inert = (_key: string, one: unknown) => (typeof one === 'string' ? inertLines(one) : one);
-  const value = JSON.parse(JSON.stringify(answer.value, inert)) as Json;
-  const content = [textBlock(value)];
-  if (news === undefined) return { content, structuredContent: value };
-  return { content: [...content, { type: 'text', text: news }] };
+  const value = JSON.parse(JSON.stringify(answer, inert)) as Json;
+  if (news === undefined) return { content: [textBlock(value)], structuredContent: value };
+  return { content: [textBlock(value), { type: 'text', text: news }] };
+}
+
+/** The result of a call that was refused or has failed. */
+export function errorResult(error: unknown): CallToolResult {
+  const status = error instanceof RefusedCall ? error.status : 'error';
+  return {
+    content: [textBlock({ status, error: inertText(reasonOf(error), REFUSAL_LENGTH_MAX) })],
+    isError: true,
+  };
 }
 
 function textBlock(value: Json): { type: 'text'; text: string } {

@@ -3,9 +3,9 @@ import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord } from '../core/guards.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
-import { type Answer, failed } from './answer.ts';
+import { RefusedCall } from './answer.ts';
 
-/** What each tool takes. What is advertised and what is accepted is made from the same words. */
+/** The parameters of each tool, as they are advertised and checked. */
 
 const LIST_MAX = 200;
 export const LIST_DEFAULT = 50;
@@ -36,7 +36,7 @@ const amount = (description: string) => z.number().min(0).describe(description);
 const seconds = amount(`How long to wait; default ${WAIT_SECONDS_DEFAULT}, 0: not.`).max(WAIT_SECONDS_MAX);
 const TARGET = 'Its number, run id, session key or label, or "last".';
 
-/** What is not among them is refused by what spawns, in its own words; here they are only advertised. */
+/** Only advertised: the spawn itself refuses other values, with its own message. */
 const among = (values: readonly string[]) => z.string().meta({ enum: [...values] });
 
 /** Of `sessions_spawn`. `agentIds`: what it accepts now. */
@@ -89,44 +89,41 @@ export const SUBAGENTS_PARAMETERS = z.strictObject({
   timeoutSeconds: seconds.optional(),
 });
 
-export type SpawnParameters = z.infer<ReturnType<typeof spawnParameters>>;
-export type ListParameters = z.infer<typeof LIST_PARAMETERS>;
-export type HistoryParameters = z.infer<typeof HISTORY_PARAMETERS>;
-export type SendParameters = z.infer<typeof SEND_PARAMETERS>;
 export type SubagentsParameters = z.infer<typeof SUBAGENTS_PARAMETERS>;
 
 export type Parameters<T> = z.ZodType<T> & { readonly shape: object };
 
-/** What answers the parameters of a call, or one line that says what is wrong with them. Some models send nothing as "" or null. */
-export function usingParameters<T>(
-  { tool, schema, given }: { tool: string; schema: Parameters<T>; given: unknown },
-  act: (value: T) => Answer | Promise<Answer>,
-): Answer | Promise<Answer> {
+/** The parameters of a call. Some models send nothing as "" or null. @throws RefusedCall that says what is wrong with them */
+export function readParameters<T>(tool: string, schema: Parameters<T>, given: unknown): T {
   const said = Object.entries(isRecord(given) ? given : {}).filter(
     ([, value]) => value !== null && value !== '',
   );
   const parsed = schema.safeParse(Object.fromEntries(said), { reportInput: true });
-  if (parsed.success) return act(parsed.data);
+  if (parsed.success) return parsed.data;
   const known = Object.keys(schema.shape);
-  return failed(`${tool} ${parsed.error.issues.map((issue) => wrong(issue, known)).join('; ')}`);
+  throw new RefusedCall(`${tool} ${parsed.error.issues.map((issue) => wrong(issue, known)).join('; ')}`);
 }
 
 function wrong(issue: z.core.$ZodIssue, known: readonly string[]): string {
   const name = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
-    const names = issue.keys.map((key) => JSON.stringify(key)).join(', ');
-    return `does not know ${names}; it takes ${known.length === 0 ? 'nothing' : known.join(', ')}`;
+    return `does not know ${quoted(issue.keys)}; it takes ${known.length === 0 ? 'nothing' : known.join(', ')}`;
   }
   if (issue.code === 'invalid_type' && issue.input === undefined) return `needs "${name}"`;
   const value = inAscii(JSON.stringify(issue.input) ?? '');
   return `cannot use "${name}" ${value}: ${issue.message}`;
 }
 
-/** Parameters of `subagents` that mean nothing for the action, in one line; undefined when all do. */
-export function objectionToAction(action: SubagentAction, given: SubagentsParameters): string | undefined {
+/** @throws RefusedCall when there are parameters that mean nothing for this action of `subagents` */
+export function refuseOtherParameters(action: SubagentAction, given: SubagentsParameters): void {
   const fitting: readonly string[] = ACTIONS[action];
   const others = Object.keys(given).filter((name) => name !== 'action' && !fitting.includes(name));
-  if (others.length === 0) return undefined;
-  const names = others.map((name) => JSON.stringify(name)).join(', ');
-  return `subagents ${action} does not know ${names}; it takes ${fitting.join(', ')}`;
+  if (others.length > 0)
+    throw new RefusedCall(
+      `subagents ${action} does not know ${quoted(others)}; it takes ${fitting.join(', ')}`,
+    );
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => JSON.stringify(name)).join(', ');
 }

@@ -1,12 +1,13 @@
-import type { Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { reasonOf } from '../core/guards.ts';
+import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
+import { isRecord, parseJson } from '../core/guards.ts';
+import { LongJson } from '../core/long-json.ts';
 import type { Environment } from '../core/state-paths.ts';
-import { startLookingAfter } from '../runs/reconcile.ts';
-import { isInsideRun, runsWorld, thisProcess } from '../runs/world.ts';
+import { reconcileRegularly } from '../runs/reconcile.ts';
+import { runsWorld, thisProcess } from '../runs/world.ts';
 import { becomeLongLived } from '../system/process-identity.ts';
-import { boundedLines } from './bounded-lines.ts';
-import { newServer } from './server.ts';
+import { complain, newServer } from './server.ts';
 
 /** The MCP server on standard input and output. Resolves when the input has ended and what was begun is done; never ends the process. */
 export async function serveMcp(): Promise<void> {
@@ -20,25 +21,20 @@ export async function serveMcp(): Promise<void> {
   becomeLongLived();
   const gone = new AbortController();
   const calls = new Set<Promise<unknown>>();
-  const watch = (call: Promise<unknown>) => {
-    calls.add(call);
-    call.catch(() => {}).finally(() => calls.delete(call)); // The client is told what went wrong.
-  };
-  const isInside = isInsideRun(world); // It stays so when the processes above have gone.
-  const server = newServer({ world, isInside, gone: gone.signal, complain, watch });
+  const server = newServer(world, gone.signal, calls);
   const lines = boundedLines((line) => process.stdout.write(line));
   const ended = connectionEnded(lines);
   await server.connect(new StdioServerTransport(process.stdin.pipe(lines), process.stdout));
-  const stopLooking = startLookingAfter(world);
+  const stopReconciling = reconcileRegularly(world);
   await ended;
-  stopLooking();
+  stopReconciling();
   gone.abort();
   await Promise.allSettled(calls);
-  await new Promise(setImmediate); // What has been answered has to be written, if somebody still reads.
+  await new Promise(setImmediate); // Lets the last answers be written.
   await server.close();
 }
 
-/** A variable that a client filled in with nothing, or did not know how to fill in, is none. */
+/** Without the variables that a client left empty or as an unexpanded `${NAME:-}`. */
 function withoutEmpty(env: Environment): Environment {
   return Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== '' && !/^\$\{\w+:-\}$/.test(value ?? '')),
@@ -54,7 +50,73 @@ function connectionEnded(lines: Transform): Promise<void> {
   });
 }
 
-/** Standard output belongs to the protocol. */
-function complain(what: string, error: unknown): void {
-  process.stderr.write(`error: Cannot ${what}: ${reasonOf(error)}\n`);
+/** Far above the longest task as JSON, and below what the protocol's own reader takes before it gives up for good. */
+const LINE_BYTES_MAX = 8 * 1024 * 1024;
+
+const LINE_FEED = 0x0a;
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+/** Passes on valid messages; answers others with an error, on which the SDK's reader would fall silent. Memory is bounded. */
+function boundedLines(answer: (line: string) => void): Transform {
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  let long: LongJson | undefined;
+  const take = (piece: Uint8Array) => {
+    length += piece.length;
+    if (long === undefined && length > LINE_BYTES_MAX) {
+      long = new LongJson();
+      for (const earlier of pieces.splice(0)) long.push(earlier);
+    }
+    if (long === undefined) pieces.push(piece);
+    else long.push(piece);
+  };
+  const end = (lines: Transform) => {
+    const line = Buffer.concat(pieces);
+    const problem = long === undefined ? problemOf(line) : tooLong(length, long);
+    pieces = [];
+    length = 0;
+    long = undefined;
+    if (problem === undefined) lines.push(Buffer.concat([line, Buffer.from([LINE_FEED])]));
+    else answer(`${JSON.stringify(problem)}\n`);
+  };
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      let start = 0;
+      for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, start)) {
+        take(chunk.subarray(start, at));
+        end(this);
+        start = at + 1;
+      }
+      if (start < chunk.length) take(chunk.subarray(start));
+      done();
+    },
+    flush(done) {
+      if (length > 0) end(this);
+      done();
+    },
+  });
+}
+
+function problemOf(line: Buffer): object | undefined {
+  const text = line.toString();
+  if (text.trim() === '') return undefined; // An empty line.
+  const value = parseJson(text);
+  if (value === undefined) return refusal(PARSE_ERROR, 'the line is not JSON', null);
+  if (JSONRPCMessageSchema.safeParse(value).success) return undefined;
+  return refusal(INVALID_REQUEST, 'the line is no message of JSON-RPC', idOf(value));
+}
+
+function tooLong(bytes: number, long: LongJson): object {
+  const id = idOf(parseJson(new TextDecoder().decode(long.take()))); // Wherever it stands in the line.
+  return refusal(INVALID_REQUEST, `the line is too long: ${bytes} bytes, the most is ${LINE_BYTES_MAX}`, id);
+}
+
+function idOf(message: unknown): string | number | null {
+  const id = isRecord(message) ? message.id : null;
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
+
+function refusal(code: number, message: string, id: string | number | null): object {
+  return { jsonrpc: '2.0', id, error: { code, message } };
 }

@@ -8,7 +8,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 import { clientConnecting } from '../clients/clients.ts';
-import { isRecord, readString, reasonOf } from '../core/guards.ts';
+import { isRecord, type Json, readString, reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/state-paths.ts';
 import {
   acknowledgeDelivery,
@@ -17,31 +17,35 @@ import {
   holdTurn,
   takeDelivery,
 } from '../runs/delivery/deliver.ts';
-import { agentOfKey, type Requester } from '../runs/model/run.ts';
-import { advance } from '../runs/reconcile.ts';
-import { agentsFor, refuseInside, requesterHere } from '../runs/requester.ts';
-import type { RunsWorld, TurnName } from '../runs/world.ts';
-import { type Answer, failed, toolResult } from './answer.ts';
-import type { ToolCall } from './run-tool.ts';
-import { INSTRUCTIONS, listTools, toolNamed } from './tools.ts';
+import { agentOfKey, type Requester, type TurnName } from '../runs/model/run.ts';
+import { reconcileAndArchive } from '../runs/reconcile.ts';
+import { refuseInside, requesterHere } from '../runs/requester.ts';
+import { agentsFor } from '../runs/spawn.ts';
+import { isInsideRun, type RunsWorld } from '../runs/world.ts';
+import { errorResult, RefusedCall, valueResult } from './answer.ts';
+import { describeTools, INSTRUCTIONS, type ToolCall, toolsFor } from './tools.ts';
 
 /** Two clients cut an answer that is much longer than this. */
 const PARCEL_LENGTH_MAX = 12_000;
+/** News go with an answer that leaves them room: clients cut what is long, and what is cut would count as read. */
+const ANSWER_LENGTH_WITH_NEWS_MAX = 8000;
+/** Some clients take each such message as a reason to wait longer; none needs them often. */
+const PROGRESS_EVERY_MS = 5000;
 
 /** One client's connection: for whom it asks, and what it has been handed. */
 class Connection {
-  readonly world: RunsWorld;
   readonly requester: Requester;
+  readonly #world: RunsWorld;
   readonly #id: string = randomUUID();
   #parcels = 0;
   #isEntered = false;
-  /** Went out with an answer; nobody has said yet that it arrived. */
+  /** The owners of deliveries that are not acknowledged yet. */
   #onTheWay: string[] = [];
 
   /** `clientName`: as the client calls itself. @throws Error when nobody can tell for which project it asks. */
   constructor(world: RunsWorld, clientName: string | undefined) {
     const client = clientConnecting(clientName);
-    this.world = world;
+    this.#world = world;
     const own = world.env[client?.caller.sessionVariable ?? ''];
     const session = own || `mcp-${this.#id}`;
     this.requester = { ...requesterHere(world), client: client?.name ?? null, session };
@@ -50,52 +54,48 @@ class Connection {
   /** The client asks again, so it has had the earlier answers. */
   acknowledge(): void {
     for (const owner of this.#onTheWay.splice(0)) {
-      acknowledgeDelivery(this.requester.key, owner, this.world);
+      acknowledgeDelivery(this.requester.key, owner, this.#world);
     }
   }
 
-  /** What waits for this requester, in words, to go with an answer; the next call says that it arrived. */
-  takeNews(): string | undefined {
-    this.#isEntered ||= enterServer(this.requester, this.world);
-    const owner = this.#newOwner();
-    const ended = endedSessions(this.requester, this.world);
-    const reader = { owner, isPerson: false, ended, lengthMax: PARCEL_LENGTH_MAX };
-    const delivery = takeDelivery(this.requester, reader, this.world);
-    if (delivery !== undefined) this.#onTheWay.push(owner);
-    return delivery?.text;
+  /** The answer with what waits for this requester; the next call says that it arrived. */
+  withNews(answer: Json): CallToolResult {
+    try {
+      this.#isEntered ||= enterServer(this.requester, this.#world);
+      const owner = this.#newOwner();
+      const ended = endedSessions(this.requester, this.#world);
+      const reader = { owner, isPerson: false, ended, lengthMax: PARCEL_LENGTH_MAX };
+      const delivery = takeDelivery(this.requester, reader, this.#world);
+      if (delivery !== undefined) this.#onTheWay.push(owner);
+      return valueResult(answer, delivery?.text);
+    } catch (error) {
+      complain('look for news', error); // The call itself has succeeded.
+      return valueResult(answer, undefined);
+    }
   }
 
   /** The reply of this turn goes with an answer: it is not told once more, unless that answer does not arrive. */
   holdTurn(turn: TurnName): void {
-    const owner = this.#newOwner();
-    if (holdTurn(turn, this.requester, owner, this.world)) this.#onTheWay.push(owner);
+    try {
+      const owner = this.#newOwner();
+      if (holdTurn(turn, this.requester, owner, this.#world)) this.#onTheWay.push(owner);
+    } catch (error) {
+      complain('note that a reply was given', error); // Then it is told once more.
+    }
   }
 
-  /** Each parcel has a holder of its own: a call that comes in meanwhile says nothing about it. */
+  /** An owner for each delivery: a concurrent call does not acknowledge it. */
   #newOwner(): string {
     return `mcp:${process.pid}:${this.#id}:${++this.#parcels}`;
   }
 }
 
-/** What the server is made of, and what it says when something goes wrong. */
-type Serving = {
-  readonly world: RunsWorld;
-  readonly isInside: boolean;
-  /** The client has gone: nobody waits for an answer any more. */
-  readonly gone: AbortSignal;
-  readonly complain: (what: string, error: unknown) => void;
-  /** Told of every call until it is answered. */
-  readonly watch: (call: Promise<unknown>) => void;
-};
-
-/** News go with an answer that leaves them room: clients cut what is long, and what is cut would count as read. */
-const ANSWER_LENGTH_WITH_NEWS_MAX = 8000;
-/** Some clients take each such message as a reason to wait longer; none needs them often. */
-const PROGRESS_EVERY_MS = 5000;
-
-/** The server of one connection, not yet connected. A sub-agent is told of no tool, and refused what it calls. */
-export function newServer(serving: Serving): Server {
-  const { world, isInside, complain, watch } = serving;
+/**
+ * The server of one connection, not yet connected. A sub-agent is told of no tool, and refused what it calls. `gone`: the
+ * client has gone, so that nobody waits for an answer any more; `calls`: holds every call until it is answered.
+ */
+export function newServer(world: RunsWorld, gone: AbortSignal, calls: Set<Promise<unknown>>): Server {
+  const isInside = isInsideRun(world); // It stays so when the processes above have gone.
   const server = new Server(
     { name: 'self-generation', version: VERSION },
     { capabilities: { tools: {} }, ...(isInside ? {} : { instructions: INSTRUCTIONS }) },
@@ -107,22 +107,33 @@ export function newServer(serving: Serving): Server {
     return connection;
   };
   server.setRequestHandler(ListToolsRequestSchema, () => {
-    return { tools: isInside ? [] : listTools(agentIdsFor(connected())) };
+    if (isInside) return { tools: [] };
+    const { agents } = agentsFor(agentOfKey(connected().requester.key), world);
+    return { tools: describeTools(agents.map(({ id }) => id)) };
   });
   server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given, _meta } }, extra) => {
-    const tool = toolNamed(name);
+    const tool = toolsFor([]).find((one) => one.name === name);
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name}"`);
-    if (isInside) return toolResult({ kind: 'refused', ...refuseInside(name, 'mcp', world) }, undefined);
+    if (isInside) {
+      const { error, status } = refuseInside(name, 'mcp', world);
+      return errorResult(new RefusedCall(error, status));
+    }
     const token = _meta?.progressToken;
     const pulse = startPulse((progress, message) => {
       if (token === undefined) return;
       const params = { progressToken: token, progress, message };
       extra.sendNotification({ method: 'notifications/progress', params }).catch(() => {}); // Nobody listens any more.
     });
-    const signal = AbortSignal.any([extra.signal, serving.gone]);
-    const asked = { world: callersWorld(world, _meta), signal, progress: pulse.say, complain };
-    const result = answerCall((call) => tool(given, call), connected, asked).finally(pulse.stop);
-    watch(result);
+    const asked = {
+      world: callersWorld(world, _meta),
+      signal: AbortSignal.any([extra.signal, gone]),
+      progress: pulse.say,
+    };
+    const result = answerCall((call) => tool.answer(given, call), connected, asked).finally(() => {
+      pulse.stop();
+      calls.delete(result);
+    });
+    calls.add(result);
     return result;
   });
   return server;
@@ -134,44 +145,26 @@ function callersWorld(world: RunsWorld, meta: unknown): RunsWorld {
   return thread === undefined ? world : { ...world, env: { ...world.env, CODEX_THREAD_ID: thread } };
 }
 
-function agentIdsFor({ requester, world }: Connection): string[] {
-  return agentsFor(agentOfKey(requester.key), world).agents.map(({ id }) => id);
-}
-
+/** The answer of a call, or its error. Never rejects. */
 async function answerCall(
-  act: (call: ToolCall) => Answer | Promise<Answer>,
+  act: (call: ToolCall) => Promise<Json>,
   connected: () => Connection,
-  { complain, ...asked }: Omit<ToolCall, 'requester' | 'holdTurn'> & Pick<Serving, 'complain'>,
+  asked: Omit<ToolCall, 'requester' | 'holdTurn'>,
 ): Promise<CallToolResult> {
-  let connection: Connection;
   try {
-    connection = connected();
+    const connection = connected();
     connection.acknowledge();
+    reconcileAndArchive(asked.world);
+    const { requester } = connection;
+    const answer = await act({ ...asked, requester, holdTurn: (turn) => connection.holdTurn(turn) });
+    const hasRoom = JSON.stringify(answer).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
+    return hasRoom && !asked.signal.aborted ? connection.withNews(answer) : valueResult(answer, undefined);
   } catch (error) {
-    return toolResult(failed(reasonOf(error)), undefined);
-  }
-  advance(asked.world);
-  const holdTurn = (turn: TurnName) => {
-    try {
-      connection.holdTurn(turn);
-    } catch (error) {
-      complain('note that a reply was given', error); // Then it is told once more.
-    }
-  };
-  const call = { ...asked, requester: connection.requester, holdTurn };
-  const answer = await (async () => act(call))().catch((error: unknown) => failed(reasonOf(error)));
-  const hasRoom =
-    answer.kind === 'value' && JSON.stringify(answer.value).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
-  if (!hasRoom || asked.signal.aborted) return toolResult(answer, undefined);
-  try {
-    return toolResult(answer, connection.takeNews());
-  } catch (error) {
-    complain('look for news', error); // What was asked has been done, and its answer counts.
-    return toolResult(answer, undefined);
+    return errorResult(error);
   }
 }
 
-/** Says how far a call is, again and again: from the first time that there is something to say. */
+/** Sends the last progress message every five seconds, from the first message on. */
 function startPulse(send: (count: number, message: string) => void) {
   let words = '';
   let count = 0;
@@ -186,4 +179,9 @@ function startPulse(send: (count: number, message: string) => void) {
     },
     stop: () => clearInterval(timer),
   };
+}
+
+/** Standard output belongs to the protocol. */
+export function complain(what: string, error: unknown): void {
+  process.stderr.write(`error: Cannot ${what}: ${reasonOf(error)}\n`);
 }

@@ -1,36 +1,33 @@
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StatePaths } from '../core/state-paths.ts';
-import { orLogged } from './failure-log.ts';
-import type { Run } from './model/run.ts';
-import { runDirectory } from './model/run.ts';
+import { type Run, runDirectory } from './model/run.ts';
 import { dueArchives, postponeArchive, setArchived } from './store/archive.ts';
 import { getRun } from './store/runs.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
-import { checkpoint } from './world.ts';
+import { checkpoint, orLogged } from './world.ts';
 
-/** Archives: what was said stays, under another name in the same directory; the rows stay as they are. */
+/** Archiving renames the transcripts of a run in their directory and removes its clients' directories. Its rows stay. */
 
 const ARCHIVED_AT_ONCE_MAX = 100;
 const NAMES_TRIED_MAX = 1000;
-/** After it failed, until it is tried again. */
+/** The time until a failed run is tried again. */
 const AGAIN_MS = 600_000;
 const ARCHIVED = /^(turn-\d+\.[a-z]+)\.deleted\./;
 const TURN_FILE = /^turn-\d+\.(?:prompt|jsonl|stderr)$/;
 const TURN_HOME = /^(?:turn-\d+\.)?home$/;
-/** Beside the directory of a run: its clients' own directories are to be removed, once it is archived. */
+/** A file beside the directory of an archived run: its clients' directories have to be removed. */
 const HOMES_MARK = /^([A-Za-z0-9_-]{1,64})\.homes$/;
 
 /**
- * Puts the files of a run away and enters it; false when there is something to do or to tell for it again. Every step can
- * be repeated, after a crash at any place, and by two processes at once. Until it is entered, its session can go on.
- * @throws Error from the system, or what SQLite throws; then it is not entered.
+ * Archives a run; returns false if it has become active or has an announcement waiting again. Every step can be repeated,
+ * after a crash at any place and by two processes at once. @throws Error from the system or SQLite; it is not archived then
  */
 export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
   const directory = runDirectory(paths, run.id);
   const isEntered = withRuns(paths, (db) =>
     db.transaction(() => {
-      // What is entered here counts only after the renames: if those fail, or we do, it is undone.
+      // Rolled back when the renames below fail.
       if (!setArchived(run.id, now.getTime(), db)) return false;
       if (homesIn(directory).length > 0) writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
       renameFiles(directory, now);
@@ -44,8 +41,8 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
 }
 
 /**
- * Removes the clients' own directories of an archived run. They hold what a session needs to go on, and may be large: so
- * they go only now, and while nobody has to wait for the database. Never throws: the mark stays for the next one.
+ * Removes the clients' directories of an archived run, outside of the transaction because they may be large. Never throws:
+ * the mark stays, and the next archiving process tries again.
  */
 function removeHomes(runId: string, paths: StatePaths): void {
   orLogged(runId, paths, () => {
@@ -54,7 +51,7 @@ function removeHomes(runId: string, paths: StatePaths): void {
   });
 }
 
-/** Those that were left by whoever archived a run and did not come to it. */
+/** Removes the directories that a process left which died while it archived a run. */
 function removeHomesLeft(paths: StatePaths): void {
   const marked = entriesOf(paths.runs).flatMap((entry) => HOMES_MARK.exec(entry)?.[1] ?? []);
   if (marked.length === 0) return;
@@ -71,7 +68,7 @@ function homesMark(runId: string, paths: StatePaths): string {
   return `${runDirectory(paths, runId)}.homes`;
 }
 
-/** Archives what is due and gives how many that were. Never throws: a run that cannot be archived comes up again later. */
+/** Archives the runs that are due and returns their number. Never throws: a run that cannot be archived is postponed. */
 export function archiveDue(paths: StatePaths, now: Date): number {
   const nowMs = now.getTime();
   const look = () => readRuns(paths, (db) => dueArchives(nowMs, ARCHIVED_AT_ONCE_MAX, db));

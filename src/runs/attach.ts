@@ -4,36 +4,35 @@ import { loginVariable } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { findProgram } from '../system/run-command.ts';
-import type { Run } from './model/run.ts';
-import { turnFiles } from './model/run.ts';
+import { type Run, turnFiles } from './model/run.ts';
 import { activeTurn } from './requester.ts';
 import { postponeArchive } from './store/archive.ts';
 import { withRuns } from './store/runs-db.ts';
 import type { RunsWorld } from './world.ts';
 
-/** The client itself, on a terminal, in the session of a run. */
+/** How to start the client on a terminal in the session of a run. */
 export type Attachment = {
-  /** As the client is called. */
+  /** The command line. */
   readonly words: readonly [string, ...string[]];
   readonly path: string;
   readonly cwd: string;
-  /** The user's, with what leads to the session. */
+  /** The user's environment, with what leads to the session. */
   readonly env: Environment;
-  /** What of it is not the user's, and which variables of the user's are not in it. */
+  /** The variables that are added to the user's, and those that are left out. */
   readonly set: Readonly<Record<string, string>>;
   readonly unset: readonly string[];
 };
 
-export type AttachAnswer =
+type AttachAnswer =
   | { readonly kind: 'ready'; readonly attachment: Attachment }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Somebody may sit in the session for so long before its files are put away. */
+/** Archiving is postponed by this, because a person may be working in the session. */
 const KEPT_MS = 86_400_000;
 
 /**
- * How a person goes on with the session of a run in the client itself. `start`: it is to be started now, which it is not
- * while the run works, since a session has one writer. @throws Error from the system.
+ * How a person goes on with the session of a run in the client itself. `start` is refused while the run is active, since a
+ * session has one writer. @throws Error from the system
  */
 export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld): AttachAnswer {
   const { env, platform, paths, now } = world;

@@ -1,10 +1,8 @@
-import type { AgentEvent } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
-import { cutText } from '../core/text.ts';
 import { GrowingFile, readTail } from '../system/lines.ts';
 import { archivedNames } from './archive.ts';
 import { isLive, type Run, type RunWithTurn, turnFiles } from './model/run.ts';
-import { type LogEntry, toLogEntries } from './model/run-log.ts';
+import { type LogEntry, LogWriter, toLogEntries } from './model/run-log.ts';
 import { isoTime } from './model/stats.ts';
 import { NO_USAGE, runtimeMs, type Turn } from './model/turn.ts';
 import { queuePosition } from './store/queue.ts';
@@ -14,13 +12,10 @@ import { readRuns } from './store/runs-db.ts';
 import { turnsOf } from './store/turns.ts';
 import type { RunsWorld } from './world.ts';
 
-const TEXT_LENGTH_MAX = 32 * 1024;
 /** Of what was said, and of tools, each: in UTF-16 units, and entries. */
 const KEPT_LENGTH_MAX = 4 * 1024 * 1024;
 const KEPT_ENTRIES_MAX = 2000;
 const READ_BYTES = 4 * 1024 * 1024;
-/** So many events become entries at once. */
-const BATCH_MAX = 512;
 /** In which the newest entry is looked for. */
 const TAIL_BYTES = 64 * 1024;
 
@@ -36,17 +31,15 @@ export function readLog(run: Run, { paths }: Pick<RunsWorld, 'paths'>): readonly
   let position = 0;
   const keep = (entry: LogEntry) => {
     const isSaid = entry.kind === 'user' || entry.kind === 'assistant';
-    (isSaid ? said : done).push({
-      entry: { ...entry, text: cutText(entry.text, TEXT_LENGTH_MAX) },
-      position,
-    });
+    (isSaid ? said : done).push({ entry, position });
     position++;
   };
   for (const turn of turns) {
     const { directory, output } = turnFiles(paths, run.id, turn.number);
     if (turn.launchedAtMs === null) continue;
-    keep({ kind: 'user', text: askedIn(turn, run) });
-    for (const file of [...archivedNames(output, directory), output]) readTurn(file, run, keep);
+    const writer = new LogWriter(keep);
+    writer.push({ kind: 'user', text: askedIn(turn, run) });
+    for (const file of [...archivedNames(output, directory), output]) readOutput(file, run, writer);
   }
   const kept = [...said.entries, ...done.entries].sort((one, other) => one.position - other.position);
   return kept.map(({ entry }) => entry);
@@ -69,30 +62,25 @@ function readerOf({ client, sessionId }: Run) {
 
 /** The task without what stands around it in the first prompt; of an announce step that it is one. */
 function askedIn({ kind, message }: Turn, { task }: Run): string {
-  switch (kind) {
-    case 'task':
-      return task;
-    case 'send':
-      return message;
-    case 'announce':
-      return message.split('\n', 1)[0] ?? '';
-  }
+  if (kind === 'task') return task;
+  return kind === 'send' ? message : (message.split('\n', 1)[0] ?? '');
 }
 
-function readTurn(path: string, run: Run, keep: (entry: LogEntry) => void): void {
+function readOutput(path: string, run: Run, writer: LogWriter): void {
   const file = open(path);
   if (file === undefined) return;
-  const batch = new Batch(keep);
   try {
     const reader = readerOf(run);
-    const onLine = (line: string) => batch.push(reader.read(line));
+    const onLine = (line: string) => {
+      for (const event of reader.read(line)) writer.push(event);
+    };
     // As much as there is by now; what is being written while this reads is of another call.
     for (let left = file.bytes(); left > 0; left -= READ_BYTES) file.read(onLine, READ_BYTES);
     file.readRest(onLine);
   } finally {
     file.close();
   }
-  batch.end();
+  writer.end();
 }
 
 function open(path: string): GrowingFile | undefined {
@@ -104,54 +92,18 @@ function open(path: string): GrowingFile | undefined {
   }
 }
 
-/** Turns events into entries without holding all of them: pieces of a message stay together, results know their tool. */
-class Batch {
-  readonly #keep: (entry: LogEntry) => void;
-  readonly #tools = new Map<string, string>();
-  #events: AgentEvent[] = [];
-
-  constructor(keep: (entry: LogEntry) => void) {
-    this.#keep = keep;
-  }
-
-  push(events: readonly AgentEvent[]): void {
-    for (const event of events) {
-      const isLong = 'text' in event && event.text !== null && event.text.length > TEXT_LENGTH_MAX;
-      this.#events.push(isLong ? { ...event, text: cutText(event.text, TEXT_LENGTH_MAX) } : event);
-      const isBetweenPieces = event.kind !== 'text' || !event.isPiece;
-      const { length } = this.#events;
-      if ((length >= BATCH_MAX && isBetweenPieces) || length >= BATCH_MAX * 8) this.end();
-    }
-  }
-
-  end(): void {
-    for (const entry of toLogEntries(this.#events, this.#tools)) this.#keep(entry);
-    this.#events = [];
-  }
-}
-
 type Placed = { readonly entry: LogEntry; readonly position: number };
 
 /** The last entries, of bounded length in all. */
 class Tail {
-  #entries: Placed[] = [];
-  #from = 0;
+  readonly entries: Placed[] = [];
   #length = 0;
 
-  get entries(): readonly Placed[] {
-    return this.#entries.slice(this.#from);
-  }
-
   push(placed: Placed): void {
-    this.#entries.push(placed);
+    this.entries.push(placed);
     this.#length += placed.entry.text.length;
-    while (this.#length > KEPT_LENGTH_MAX || this.#entries.length - this.#from > KEPT_ENTRIES_MAX) {
-      this.#length -= this.#entries[this.#from]?.entry.text.length ?? 0;
-      this.#from++;
-    }
-    if (this.#from < KEPT_ENTRIES_MAX) return;
-    this.#entries = this.#entries.slice(this.#from);
-    this.#from = 0;
+    while (this.#length > KEPT_LENGTH_MAX || this.entries.length > KEPT_ENTRIES_MAX)
+      this.#length -= this.entries.shift()?.entry.text.length ?? 0;
   }
 }
 

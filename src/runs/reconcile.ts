@@ -4,52 +4,50 @@ import { isGone, isJudged } from '../system/process-identity.ts';
 import { startDetached } from '../system/run-command.ts';
 import { archiveDue } from './archive.ts';
 import { markInbox } from './delivery/deliver.ts';
-import { logRunFailure, orLogged } from './failure-log.ts';
 import { inboxMark } from './model/run.ts';
 import type { Turn } from './model/turn.ts';
 import { waitingRequesters } from './store/outbox.ts';
 import { claimOrphans, claimTurns, unclaim } from './store/queue.ts';
 import { readRuns, withRuns } from './store/runs-db.ts';
-import { activeWatches, type Watch } from './store/turns.ts';
-import type { RunsWorld } from './world.ts';
-import { checkpoint, isInsideRun, ownProgram } from './world.ts';
+import { activeLiveness, type TurnLiveness } from './store/turns.ts';
+import { checkpoint, isInsideRun, logRunFailure, orLogged, ownProgram, type RunsWorld } from './world.ts';
 
-/** How long a supervisor may take from the claim of its turn to its first word. */
+/** How long a supervisor may take to take over the turn that was claimed for it. */
 const TAKE_OVER_MS = 3000;
-/** With the time above, nobody misses a supervisor that died for more than five seconds. */
-const LOOK_EVERY_MS = 2000;
+/** With the time above, a supervisor that died is replaced within about five seconds. */
+const RECONCILE_EVERY_MS = 2000;
 
-/** Starts what may start, looks after runs, archives what is due. Never throws: what fails is in logs/runs.log. */
-export function advance(world: RunsWorld): void {
-  lookAfterRuns(world);
+/** reconcile(), and archives runs that are due. Never throws: failures are in logs/runs.log. */
+export function reconcileAndArchive(world: RunsWorld): void {
+  reconcile(world);
   if (existsSync(world.paths.runsDatabase)) archiveDue(world.paths, world.now());
 }
 
 /**
- * Looks after all runs again and again, beside whatever else this process does and not a reason for it to live on; what
- * is given back ends that. Every process that lives for long does so: a supervisor that died cannot look after its own.
+ * Reconciles every two seconds, without keeping the process alive, until the returned function is called. Every long-lived
+ * process does this, because a supervisor that died cannot restart itself.
  */
-export function startLookingAfter(world: RunsWorld): () => void {
+export function reconcileRegularly(world: RunsWorld): () => void {
   if (isInsideRun(world)) return () => {}; // It stays so when the processes above have gone.
-  const timer = setInterval(() => lookAfterRuns(world), LOOK_EVERY_MS).unref();
+  const timer = setInterval(() => reconcile(world), RECONCILE_EVERY_MS).unref();
   return () => clearInterval(timer);
 }
 
-/** As advance(), but archives nothing: for those who are waited for. Never throws. */
-export function lookAfterRuns(world: RunsWorld): void {
+/** Starts supervisors for queued turns that have a slot and for turns whose supervisor died, and marks inboxes. Never throws. */
+export function reconcile(world: RunsWorld): void {
   const { paths } = world;
   try {
     if (!existsSync(paths.runsDatabase)) return;
     const nowMs = world.now().getTime();
     const { active, marked } = readRuns(paths, (db) => ({
-      active: activeWatches(db),
+      active: activeLiveness(db),
       marked: waitingRequesters(nowMs, db),
     })) ?? { active: [], marked: [] };
-    // Whoever wrote an announcement may have died before it left the sign.
+    // The process that wrote an announcement may have died before it marked the inbox.
     for (const requester of marked) if (!existsSync(inboxMark(requester, paths))) markInbox(requester, paths);
     const orphans = active.filter((turn) => isOrphan(turn, nowMs));
     const isWaiting = active.some(({ state }) => state === 'queued');
-    // Inside a run, what it started would count as part of that run.
+    // Inside a run, a supervisor would inherit that run's mark.
     if ((orphans.length > 0 || isWaiting) && !isInsideRun(world)) {
       const claimed = claim(orphans, isWaiting, world);
       checkpoint('after-claim', world.env);
@@ -78,10 +76,10 @@ export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void
 }
 
 /**
- * What this process may start supervisors for. It is written down first: a supervisor that cannot write would look, to
- * everybody, like one that never came, and each of many would be answered by many more. @throws then
+ * Claims the turns that this process starts supervisors for. The claim is written first: with a database that cannot be
+ * written, every process would otherwise start supervisors again and again. @throws Error if it cannot be written
  */
-function claim(orphans: readonly Watch[], isWaiting: boolean, { paths, now }: RunsWorld): Turn[] {
+function claim(orphans: readonly TurnLiveness[], isWaiting: boolean, { paths, now }: RunsWorld): Turn[] {
   const nowMs = now().getTime();
   return withRuns(paths, (db) => [
     ...claimOrphans(orphans, nowMs, db),
@@ -89,11 +87,11 @@ function claim(orphans: readonly Watch[], isWaiting: boolean, { paths, now }: Ru
   ]);
 }
 
-/** Nobody looks after it: whoever did is gone, or never came. */
-function isOrphan({ state, owner, process, claimedAtMs, queuedAtMs }: Watch, nowMs: number): boolean {
+/** Whether its supervisor has died, or never took the turn over. */
+function isOrphan({ state, owner, process, claimedAtMs, queuedAtMs }: TurnLiveness, nowMs: number): boolean {
   if (state === 'queued') return false;
   if (process !== null && !isJudged(process)) return false;
   if (owner !== null) return isGone(owner);
   const waitingMs = nowMs - (claimedAtMs ?? queuedAtMs);
-  return waitingMs > TAKE_OVER_MS || waitingMs < 0; // A clock that was set back must not keep it waiting.
+  return waitingMs > TAKE_OVER_MS || waitingMs < 0; // Negative: the clock was set back.
 }

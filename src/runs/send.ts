@@ -4,29 +4,27 @@ import { cutText, oneLine } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
 import { loadRunConfig } from '../settings/all-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
-import { grantProblem } from './model/permissions.ts';
-import { isLive, type Requester, type Run, type RunWithMessages } from './model/run.ts';
-import { labelProblem } from './model/run-target.ts';
+import type { Requester, RunWithMessages } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { ownRun, refusalInside } from './requester.ts';
-import { isPerson, senderPermissions } from './requester-permissions.ts';
-import { spawnAgain } from './spawn.ts';
+import { ownRun, refusalInside, senderPermissions } from './requester.ts';
 import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 import { spent } from './store/limits.ts';
 import { claimTurns } from './store/queue.ts';
-import { readRuns, withRuns } from './store/runs-db.ts';
+import { withRuns } from './store/runs-db.ts';
 import { appendTurn } from './store/turns.ts';
-import { directoryBefore } from './workspace/worktree.ts';
-import type { Refusal, RunsWorld, SendAnswer, SpawnAnswer, SpawnRequest } from './world.ts';
+import type { Refusal, RunsWorld } from './world.ts';
 
 const MESSAGE_LENGTH_MAX = 256 * 1024;
-/** Messages that wait for a run; whoever sends more does not read the answers. */
+/** So many messages may wait for one run. */
 const WAITING_MAX = 20;
 const NAME_LENGTH_MAX = 72;
 const NAME_SCANNED_MAX = 4096;
 
-/** One more turn in the run's session, after its current one. Nothing is started before the caller has had its answer. */
+/** `turn`: the number of the turn to wait for. */
+type SendAnswer = { readonly status: 'accepted'; readonly runId: string; readonly turn: number } | Refusal;
+
+/** Queues one more turn in the run's session, after its current one. The supervisor is started after the caller has had its answer. */
 export function sendToRun(
   runId: string,
   message: string,
@@ -45,7 +43,7 @@ export function sendToRun(
   if (config.kind === 'refused') return error(config.error);
   const { settings } = config;
   const nowMs = world.now().getTime();
-  // Files are read for it, so not while others wait for the database.
+  // Outside of the transaction, because it reads files.
   const permissions = senderPermissions(requester, settings.tools.permitted, world);
   return withRuns(world.paths, (db) => {
     const { answer, claimed } = db.transaction(() => {
@@ -103,48 +101,4 @@ function sendRefusal(
 
 function error(words: string): Refusal {
   return { status: 'error', error: words };
-}
-
-const MS_PER_SECOND = 1000;
-
-/** A new run with the task and settings of one that has ended (P9). What the agent's settings say is read anew. */
-export function retryRun(runId: string, requester: Requester, world: RunsWorld): SpawnAnswer {
-  const inside = refusalInside('sessions_spawn', world);
-  if (inside !== undefined) return inside;
-  const own = readRuns(world.paths, (db) => ownRun(runId, requester, db));
-  if (own === undefined) return { status: 'error', error: `Unknown subagent id: ${runId}` };
-  if ('status' in own) return own;
-  const { run, turn } = own;
-  if (isLive(own)) {
-    const what = isTerminal(turn.state) ? 'has a message waiting' : `is still ${turn.state}`;
-    return { status: 'error', error: `Subagent #${run.number} ${what}: stop it first.` };
-  }
-  const request = requestOf(run);
-  const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
-  return spawnAgain({ ...request, ...permissions }, requester, world);
-}
-
-/** A person lets it do once more what it was let do. */
-function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
-  if (mode === 'all') return ['all'];
-  const known = allow.filter((rule) => grantProblem(rule) === undefined);
-  return mode === 'edit' || mode === 'auto' ? ['edit', ...known] : known;
-}
-
-function requestOf(run: Run): SpawnRequest {
-  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
-  return {
-    task,
-    agentId,
-    client,
-    cleanup,
-    worktree: worktreeMode,
-    runTimeoutSeconds: runTimeoutMs / MS_PER_SECOND,
-    cwd: directoryBefore(run), // A tree of its own is made anew.
-    idempotencyKey: `retry ${run.id}`,
-    // Not one that was given before such labels were refused.
-    label: label === null || labelProblem(label) !== undefined ? undefined : label,
-    model: model.requested ?? undefined,
-    thinking: thinking ?? undefined,
-  };
 }

@@ -4,15 +4,41 @@ import type { ClientName } from '../core/client-name.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, fingerprint, oneLine } from '../core/text.ts';
-import type { AgentSettings, RunSettings } from '../settings/run-settings.ts';
-import { chooseAgent, chooseModel } from './model/agent-ids.ts';
+import { type AgentSettings, agentId as idType, type RunSettings } from '../settings/run-settings.ts';
 import { grantProblem, looksOnly, type Permissions } from './model/permissions.ts';
-import { agentOfKey, type Requester, type Run, THINKING_LEVELS, type Thinking } from './model/run.ts';
-import { labelProblem } from './model/run-target.ts';
-import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from './model/tool-policy.ts';
-import type { Grants } from './requester-permissions.ts';
+import {
+  agentOfKey,
+  type Requester,
+  type Run,
+  THINKING_LEVELS,
+  type Thinking,
+  type WorktreeMode,
+} from './model/run.ts';
+import { combinePolicies, isToolAllowed, SUBAGENT_DENY } from './model/tool-policy.ts';
+import { type Grants, labelProblem } from './requester.ts';
 import type { NewRun } from './store/runs.ts';
-import type { Refusal, SpawnRequest } from './world.ts';
+import type { Refusal } from './world.ts';
+
+export type SpawnRequest = {
+  readonly task: string;
+  readonly label?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly client?: ClientName | undefined;
+  readonly model?: string | undefined;
+  /** As it was said; a word that is no level is an error. */
+  readonly thinking?: string | undefined;
+  /** 0: none. */
+  readonly runTimeoutSeconds?: number | undefined;
+  readonly cleanup?: 'delete' | 'keep' | undefined;
+  readonly worktree?: WorktreeMode | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** Absolute; otherwise the requester's. */
+  readonly cwd?: string | undefined;
+  /** What a person lets it do besides: `edit`, `all`, or rules. */
+  readonly permissions?: readonly string[] | undefined;
+  /** How many files are not committed where it is to work: a worktree of its own does not have them. */
+  readonly uncommitted?: number | undefined;
+};
 
 /** What a spawn looks at besides the request. */
 export type SpawnSurroundings = {
@@ -36,7 +62,7 @@ export type SpawnSurroundings = {
 
 export type PlannedRun = Omit<NewRun, 'id' | 'childKey' | 'warning' | 'terminal' | 'createdAtMs'>;
 
-export type SpawnPlan =
+type SpawnPlan =
   | {
       readonly kind: 'planned';
       readonly run: PlannedRun;
@@ -62,16 +88,20 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   if (wrong !== undefined) return refuse('error', wrong);
 
   const chosen = chooseAgent(request.agentId, agentOfKey(requester.key), settings);
-  if (chosen.kind === 'refused') return refuse(chosen.status, chosen.error);
+  if (chosen.kind === 'refused') return chosen;
   const agentId = chosen.id;
 
   const agent = settings.agents.find(({ id }) => id === agentId);
   const name = request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude';
   const client = clients[name];
   if (client === undefined) return refuse('error', `There is no client "${name}"`);
-  if (!surroundings.isOnPath(client.name)) return refuse('error', notInstalled(client));
+  if (!surroundings.isOnPath(name)) {
+    const install = `install it with "npm install -g ${client.npmPackage}"`;
+    return refuse('error', `${name} is not on the PATH: ${install}, or choose another client`);
+  }
 
-  const policy = policyOf(agent, settings);
+  const agentTools = agent === undefined ? [] : [agent.tools];
+  const policy = combinePolicies([{ deny: SUBAGENT_DENY, allow: null }, ...agentTools, settings.tools]);
   const grants = { ofSettings: settings.tools.permitted, ofPerson: request.permissions ?? [] };
   const permissions = surroundings.permissionsOf(client.name, grants);
   const gaps = [...client.gaps(policy), ...ruleGaps(client, permissions, requester)];
@@ -123,8 +153,8 @@ export function mayWrite({ policy, permissions }: Pick<Run, 'policy' | 'permissi
   return tools.some((tool) => isToolAllowed(policy, tool)) && !looksOnly(policy, permissions);
 }
 
-function refuse(status: Refusal['status'], error: string): SpawnPlan {
-  return { kind: 'refused', refusal: { status, error } };
+function refuse(status: Refusal['status'], error: string) {
+  return { kind: 'refused', refusal: { status, error } } as const;
 }
 
 function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
@@ -167,11 +197,6 @@ function wantedModels(
   ];
 }
 
-function policyOf(agent: AgentSettings | undefined, { tools }: RunSettings): ToolPolicy {
-  const own = agent === undefined ? [] : [agent.tools];
-  return combinePolicies([{ deny: SUBAGENT_DENY, allow: null }, ...own, tools]);
-}
-
 function rulesWarning(file: string, { contextFiles }: RunSettings): string {
   const files = JSON.stringify([...contextFiles, file]);
   return (
@@ -183,10 +208,6 @@ function rulesWarning(file: string, { contextFiles }: RunSettings): string {
 function uncommittedWarning(files: number): string {
   const are = files === 1 ? '1 file is' : `${files} files are`;
   return `${are} not committed, and so not in its worktree: commit first what it needs`;
-}
-
-function notInstalled({ name, npmPackage }: Client): string {
-  return `${name} is not on the PATH: install it with "npm install -g ${npmPackage}", or choose another client`;
 }
 
 /** What of the permissions the client cannot keep to. Its own rules hold in it: for a person there are no others. */
@@ -223,4 +244,121 @@ function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
 
 function echo(text: string): string {
   return cutText(oneLine(text), ECHO_LENGTH_MAX);
+}
+
+/** Which agents may be spawned (R25), and which of them there are. */
+
+const MAIN_AGENT = 'main';
+/** So many letters may be wrong in an id that is taken for another one. */
+const TYPOS_MAX = 3;
+
+type Allowlist = { readonly allowAny: boolean; readonly ids: readonly string[] };
+
+/** What the requester's agent may spawn besides itself. */
+export function allowlistOf(
+  requesterAgentId: string,
+  { agents, allowAgents }: Pick<RunSettings, 'agents' | 'allowAgents'>,
+): Allowlist {
+  const own = agents.find(({ id }) => id === requesterAgentId)?.allowAgents ?? null;
+  const names = new Set(own ?? allowAgents ?? []);
+  return { allowAny: names.delete('*'), ids: [...names] };
+}
+
+/** The agent of that id, or why it cannot be spawned. With none, it is the requester's own. */
+export function chooseAgent(
+  wanted: string | undefined,
+  requesterAgentId: string,
+  settings: Pick<RunSettings, 'agents' | 'allowAgents'>,
+) {
+  const word = (wanted ?? '').trim() || requesterAgentId;
+  const shown = `"${echo(word)}"`;
+  const id = idType.read(word, () => {});
+  if (id === undefined) {
+    const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;
+    return refuse('error', error);
+  }
+  const allowlist = allowlistOf(requesterAgentId, settings);
+  const ids = listAgents(requesterAgentId, allowlist, settings.agents).map((agent) => agent.id);
+  if (ids.includes(id)) return { kind: 'chosen', id } as const;
+  const { allowAny, ids: listed } = allowlist;
+  if (!allowAny) {
+    const allowed = listed.length > 0 ? listed.join(', ') : 'none';
+    const error = `agentId is not allowed for sessions_spawn (allowed: ${allowed}): to spawn ${shown}, add it to allowAgents in the settings`;
+    return refuse('forbidden', error);
+  }
+  const meant = nearest(id, ids);
+  const guess = meant === undefined ? `Configured: ${ids.join(', ')}` : `Did you mean "${meant}"?`;
+  const error = `No agent ${shown} is configured. ${guess} A new one is added to agents.list in the settings`;
+  return refuse('error', error);
+}
+
+function nearest(id: string, ids: readonly string[]): string | undefined {
+  const [found] = ids
+    .map((other) => ({ other, typos: typosBetween(id, other) }))
+    .filter(({ typos, other }) => typos <= Math.min(TYPOS_MAX, other.length / 2))
+    .sort((one, other) => one.typos - other.typos);
+  return found?.other;
+}
+
+/** How many letters have to be added, left out or changed to get from one word to the other. */
+function typosBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [at, letter] of [...from].entries()) {
+    const next = [at + 1];
+    for (const [index, other] of [...to].entries()) {
+      const changed = (row[index] ?? 0) + (letter === other ? 0 : 1);
+      next.push(Math.min(changed, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
+
+/** Every agent that may be spawned: the requester's own first, then by their ids. */
+export function listAgents(
+  requesterAgentId: string,
+  { allowAny, ids }: Allowlist,
+  agents: readonly AgentSettings[],
+) {
+  const named = new Set([...ids, ...(allowAny ? [MAIN_AGENT, ...agents.map(({ id }) => id)] : [])]);
+  named.delete(requesterAgentId);
+  return [requesterAgentId, ...[...named].sort()].map((id) => {
+    const settings = agents.find((agent) => agent.id === id);
+    // The main agent is there without a word about it.
+    const configured = settings !== undefined || id === MAIN_AGENT;
+    return settings?.name ? { id, name: settings.name, configured } : { id, configured };
+  });
+}
+
+/** A model that somebody wants, and for which client; null: for whichever it is. */
+export type WantedModel = { readonly model: string | null; readonly client: ClientName | null };
+
+const NAME_LENGTH_MAX = 200;
+
+/**
+ * The first of these that can be a model of the client (R16): what was asked for, the agent's, the defaults', the caller's;
+ * null: the client chooses. Others are left out, with a warning (R20) unless the settings mean another client.
+ */
+export function chooseModel(
+  requested: string | undefined,
+  others: readonly WantedModel[],
+  client: Pick<Client, 'name' | 'modelProblem'>,
+) {
+  const asked = requested?.trim() || null;
+  const warnings: string[] = [];
+  const wanted = [{ model: asked, client: client.name }, ...others];
+  for (const { model, client: meantFor } of wanted) {
+    const name = model?.trim() ?? '';
+    if (name === '' || (meantFor !== null && meantFor !== client.name)) continue;
+    const problem = modelProblem(name, client);
+    if (problem === undefined) return { requested: asked, resolved: name, warnings };
+    warnings.push(`model "${echo(name)}" is not used: ${problem}; the default is used instead`);
+  }
+  return { requested: asked, resolved: null, warnings };
+}
+
+function modelProblem(name: string, client: Pick<Client, 'modelProblem'>): string | undefined {
+  if (name.length > NAME_LENGTH_MAX) return 'it is too long for a name';
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}._:/@[\]+-]*$/u.test(name)) return 'a model has no such name';
+  return client.modelProblem?.(name);
 }

@@ -5,26 +5,49 @@ import { CLIENTS, callersModel, clientNamed } from '../clients/clients.ts';
 import { refusalOf } from '../clients/route.ts';
 import type { Sqlite } from '../database/sqlite.ts';
 import { loadRunConfig } from '../settings/all-settings.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
+import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
 import { terminalAbove } from '../system/processes.ts';
 import { findProgram } from '../system/run-command.ts';
 import { releaseWarning } from './client-release.ts';
-import { looksOnly } from './model/permissions.ts';
-import type { Requester } from './model/run.ts';
-import type { Turn } from './model/turn.ts';
+import { grantProblem, looksOnly } from './model/permissions.ts';
+import { isLive, type Requester, type Run } from './model/run.ts';
+import { isTerminal } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { refusalInside } from './requester.ts';
-import { isPerson, requesterPermissions } from './requester-permissions.ts';
-import { mayWrite, type PlannedRun, planSpawn, type SpawnSurroundings } from './spawn-plan.ts';
-import type { SpawnGrant, SpawnLimits } from './store/limits.ts';
+import { isPerson, labelProblem, ownRun, refusalInside, requesterPermissions } from './requester.ts';
+import {
+  allowlistOf,
+  listAgents,
+  mayWrite,
+  type PlannedRun,
+  planSpawn,
+  type SpawnRequest,
+  type SpawnSurroundings,
+} from './spawn-plan.ts';
+import type { SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
-import { insertRun, type NewRun, runsIn } from './store/runs.ts';
-import { withRuns } from './store/runs-db.ts';
+import { type Insertion, insertRun, type NewRun, runsIn } from './store/runs.ts';
+import { readRuns, withRuns } from './store/runs-db.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
-import { uncommittedFiles } from './workspace/worktree.ts';
-import type { RunsWorld, SpawnAnswer, SpawnRequest } from './world.ts';
-import { checkpoint } from './world.ts';
+import { directoryBefore, uncommittedFiles } from './workspace/worktree.ts';
+import { checkpoint, type Refusal, type RunsWorld } from './world.ts';
 
+export type SpawnAnswer =
+  | {
+      readonly status: 'accepted';
+      readonly runId: string;
+      readonly childSessionKey: string;
+      readonly number: number;
+      readonly warning?: string;
+      /** What the run may not do, and how the user allows it. */
+      readonly note?: string;
+      /** From 1 on, while it waits. */
+      readonly queuePosition?: number;
+      readonly deduplicated?: boolean;
+      readonly resolvedModel?: string;
+    }
+  | Refusal;
+
+/** For how long the same call is the same run, and whether also after that run has failed. */
 type Repetition = Pick<SpawnLimits, 'dedupeMs' | 'dedupesFailed'>;
 
 /** The same call again within this time is the same run: the answer to the first may have been lost. */
@@ -32,7 +55,6 @@ const SAME_CALL: Repetition = { dedupeMs: 60_000, dedupesFailed: false };
 /** A caller that names its calls means one run by one name. */
 const SAME_NAME: Repetition = { dedupeMs: 86_400_000, dedupesFailed: true };
 const UNDELIVERED_MAX = 50;
-const UNDELIVERED_WARNING = 25;
 const NEIGHBOURS_NAMED_MAX = 3;
 const LOOKS_ONLY =
   'it may look, and not change files: the user allows it with tools.subagents.allow or "subagents spawn --permissions edit"';
@@ -44,13 +66,13 @@ const OF_ANOTHER_SESSION =
 
 /**
  * Writes the run down and answers. Only after the caller has had its answer the supervisor is started; if this process
- * ends before that, the next one that looks after runs does it.
+ * ends before that, the next one that reconciles does it.
  */
 export function spawnRun(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
   return spawn(request, request.idempotencyKey?.trim() ? SAME_NAME : SAME_CALL, requester, world);
 }
 
-/** The request with what only git can say, where that matters. To be called before spawnRun(), which waits for nobody. */
+/** The request with the number of uncommitted files, if it asks for a worktree. Call it before spawnRun(), which is synchronous. */
 export async function seenByGit(
   request: SpawnRequest,
   requester: Requester,
@@ -62,9 +84,22 @@ export async function seenByGit(
   return { ...request, uncommitted: await uncommittedFiles(request.cwd ?? requester.cwd, env) };
 }
 
-/** As spawnRun(), for one more try of a run: its name only says which try this is, and a later one is another run. */
-export function spawnAgain(request: SpawnRequest, requester: Requester, world: RunsWorld): SpawnAnswer {
-  return spawn(request, SAME_CALL, requester, world);
+/** Starts a new run with the task and settings of one that has ended (P9). The agent's settings are read anew. */
+export function retryRun(runId: string, requester: Requester, world: RunsWorld): SpawnAnswer {
+  const inside = refusalInside('sessions_spawn', world);
+  if (inside !== undefined) return inside;
+  const own = readRuns(world.paths, (db) => ownRun(runId, requester, db));
+  if (own === undefined) return { status: 'error', error: `Unknown subagent id: ${runId}` };
+  if ('status' in own) return own;
+  const { run, turn } = own;
+  if (isLive(own)) {
+    const what = isTerminal(turn.state) ? 'has a message waiting' : `is still ${turn.state}`;
+    return { status: 'error', error: `Subagent #${run.number} ${what}: stop it first.` };
+  }
+  // SAME_CALL although it has a key: a later retry of the same run is another run.
+  const request = requestOf(run);
+  const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
+  return spawn({ ...request, ...permissions }, SAME_CALL, requester, world);
 }
 
 function spawn(
@@ -83,53 +118,47 @@ function spawn(
   const { settings } = config;
   const plan = planSpawn(request, surroundings(requester, settings, world));
   if (plan.kind === 'refused') return plan.refusal;
-  const { run, spawnKey } = plan;
   const warnings = [...config.warnings, ...plan.warnings];
   const { maxQueued, budget } = settings;
   const limits = { maxQueued, budget, undeliveredMax: UNDELIVERED_MAX, ...repetition };
   return withRuns(world.paths, (db) => {
-    const accepted = db.transaction(() => {
-      const shared = sharedDirectory(run, db);
-      const known = shared === undefined ? warnings : [...warnings, shared];
-      return accept(newRun(run, known, askedAtMs), { spawnKey, limits, settings }, db);
+    // One transaction: either the run exists with its place in the queue, or it does not exist.
+    const { answer, claimed } = db.transaction(() => {
+      const shared = sharedDirectory(plan.run, db);
+      const run = newRun(plan.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
+      const insertion = insertRun(run, plan.spawnKey, limits, db);
+      const claimed = insertion.kind === 'inserted' ? claimTurns(settings, askedAtMs, db) : [];
+      return { answer: answerOf(insertion, requester, db), claimed };
     });
     checkpoint('after-accept', world.env);
-    if (accepted.claimed.length > 0) setImmediate(() => startSupervisors(accepted.claimed, world));
-    return accepted.answer;
+    if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
+    return answer;
   });
 }
 
-/** To be called in one transaction: the run is there with its place in the queue, or it is not there. */
-function accept(
-  run: NewRun,
-  { spawnKey, limits, settings }: { spawnKey: string; limits: SpawnLimits; settings: RunSettings },
-  db: Sqlite,
-): { answer: SpawnAnswer; claimed: readonly Turn[] } {
-  const insertion = insertRun(run, spawnKey, limits, db);
+function answerOf(insertion: Insertion, requester: Requester, db: Sqlite): SpawnAnswer {
   if (insertion.kind === 'refused') {
     const limit = insertion.why === 'label' ? {} : ({ limit: true } as const);
-    return { answer: { status: 'error', error: insertion.words, ...limit }, claimed: [] };
+    return { status: 'error', error: insertion.words, ...limit };
   }
-  const claimed = insertion.kind === 'inserted' ? claimTurns(settings, run.createdAtMs, db) : [];
-  const { id: runId, childKey: childSessionKey, number, model, warning } = insertion.run;
-  const queued = queuePosition(runId, db);
-  const words = [
-    ...(warning === null ? [] : [warning]),
-    ...(insertion.run.requester.session === run.requester.session ? [] : [OF_ANOTHER_SESSION]),
-    ...(insertion.kind === 'inserted' ? limitWarnings(insertion) : []),
+  const { run } = insertion;
+  const queued = queuePosition(run.id, db);
+  const warning = [
+    ...(run.warning === null ? [] : [run.warning]),
+    ...(run.requester.session === requester.session ? [] : [OF_ANOTHER_SESSION]),
+    ...(insertion.kind === 'inserted' ? insertion.warnings : []),
   ].join('; ');
-  const answer: SpawnAnswer = {
+  return {
     status: 'accepted',
-    runId,
-    childSessionKey,
-    number,
-    ...(words === '' ? {} : { warning: words }),
-    ...(queued === undefined ? {} : { queuePosition: queued }),
-    ...(looksOnly(insertion.run.policy, insertion.run.permissions) ? { note: LOOKS_ONLY } : {}),
-    ...(insertion.kind === 'duplicate' ? { deduplicated: true } : {}),
-    ...(model.resolved === null ? {} : { resolvedModel: model.resolved }),
+    runId: run.id,
+    childSessionKey: run.childKey,
+    number: run.number,
+    ...(warning !== '' && { warning }),
+    ...(queued !== undefined && { queuePosition: queued }),
+    ...(looksOnly(run.policy, run.permissions) && { note: LOOKS_ONLY }),
+    ...(insertion.kind === 'duplicate' && { deduplicated: true }),
+    ...(run.model.resolved !== null && { resolvedModel: run.model.resolved }),
   };
-  return { answer, claimed };
 }
 
 function newRun(run: PlannedRun, warnings: readonly string[], createdAtMs: number): NewRun {
@@ -161,12 +190,7 @@ function surroundings(requester: Requester, settings: RunSettings, world: RunsWo
   };
 }
 
-function limitWarnings({ undelivered, budgetWarnings }: Omit<SpawnGrant, 'kind'>): string[] {
-  const inbox = `${undelivered} results have not been taken in: see "subagents inbox"`;
-  return [...budgetWarnings, ...(undelivered < UNDELIVERED_WARNING ? [] : [inbox])];
-}
-
-/** Said, not refused: what they write may be in different places. */
+/** A warning and no refusal: the runs may write to different files. */
 function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
   if (run.worktreeMode !== 'never' || !mayWrite(run)) return undefined;
   const neighbours = runsIn(run.cwd, 'queued', db).filter(mayWrite);
@@ -174,4 +198,37 @@ function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
   const named = neighbours.slice(0, NEIGHBOURS_NAMED_MAX).map(({ number }) => `#${number}`);
   const more = neighbours.length > named.length ? ', …' : '';
   return `other sub-agents that may write work in the same directory: ${named.join(', ')}${more}`;
+}
+
+/** The permissions of the earlier run as grants. Only a person's retry gets them. */
+function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
+  if (mode === 'all') return ['all'];
+  const known = allow.filter((rule) => grantProblem(rule) === undefined);
+  return mode === 'edit' || mode === 'auto' ? ['edit', ...known] : known;
+}
+
+function requestOf(run: Run): SpawnRequest {
+  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
+  return {
+    task,
+    agentId,
+    client,
+    cleanup,
+    worktree: worktreeMode,
+    runTimeoutSeconds: runTimeoutMs / 1000,
+    cwd: directoryBefore(run), // A tree of its own is made anew.
+    idempotencyKey: `retry ${run.id}`,
+    // A label from before such labels were refused is left out.
+    label: label === null || labelProblem(label) !== undefined ? undefined : label,
+    model: model.requested ?? undefined,
+    thinking: thinking ?? undefined,
+  };
+}
+
+/** Which agents the requester's agent may spawn (R26). */
+export function agentsFor(requester: string, { paths }: RunsWorld) {
+  const settings = loadRunSettings(paths);
+  const allowlist = allowlistOf(requester, settings);
+  const agents = listAgents(requester, allowlist, settings.agents);
+  return { requester, allowAny: allowlist.allowAny, agents };
 }

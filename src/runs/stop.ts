@@ -1,20 +1,50 @@
 import { isJudged, RUN_VARIABLE } from '../system/process-identity.ts';
 import { withMarker } from '../system/processes.ts';
 import { pathExists } from '../system/runtime-bun.ts';
-import type { Requester, RunWithTurn } from './model/run.ts';
+import type { Requester, RunWithTurn, TurnName } from './model/run.ts';
 import { isTerminal, type Stop, type Turn, turnMark } from './model/turn.ts';
-import { lookAfterRuns } from './reconcile.ts';
+import { reconcile } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
-import { WHOLE_PROJECT } from './store/listeners.ts';
 import { withRuns } from './store/runs-db.ts';
-import { announceEnd, endTurn, getTurn, requestStop, requestStopAll, unstoppedRuns } from './store/turns.ts';
+import {
+  announceEnd,
+  endTurn,
+  getTurn,
+  requestStop,
+  requestStopAll,
+  unstoppedRuns,
+  WHOLE_PROJECT,
+} from './store/turns.ts';
 import { waitForRuns } from './wait.ts';
-import type { Refusal, RunName, RunsWorld, StopAnswer, StoppedRun, StopTarget, TurnName } from './world.ts';
+import type { Refusal, RunsWorld } from './world.ts';
 
-/** The supervisor may have to be started again; then asking, SIGTERM and SIGKILL have their grace. */
+/** `all`: all runs of the caller's session, `project`: all runs of the project. What of them is queued never starts. */
+export type StopTarget =
+  | { readonly kind: 'all' | 'project' }
+  | { readonly kind: 'run'; readonly runId: string };
+
+export type StopAnswer =
+  | {
+      readonly status: 'done';
+      readonly stopped: readonly StoppedRun[];
+      readonly alreadyFinished: readonly RunName[];
+      readonly failedToStop: readonly (RunName & { readonly reason: string })[];
+      /** Processes of these runs that still live. */
+      readonly survivors: readonly { readonly runId: string; readonly pid: number }[];
+      /** Of `all`: how many runs of other sessions work or wait. */
+      readonly othersActive: number;
+    }
+  | Refusal;
+
+type RunName = { readonly runId: string; readonly number: number };
+
+/** What was stopped: whether the run's work was, and how many waiting messages. */
+type StoppedRun = RunName & { readonly work: boolean; readonly waitingMessages: number };
+
+/** Covers a restart of the supervisor and the grace periods of SIGTERM and SIGKILL. */
 const STOP_TIMEOUT_MS = 40_000;
 
-/** Stops runs, tells whoever else asked for them, and resolves when their processes are gone or have outlived their grace. */
+/** Stops runs, announces that to other sessions that asked for them, and resolves when their processes are gone or have survived SIGKILL. */
 export async function stopRuns(
   target: StopTarget,
   requester: Requester,
@@ -31,24 +61,24 @@ export async function stopRuns(
   let { kind, runs } = await waitForRuns(names, { timeoutMs: STOP_TIMEOUT_MS }, world);
   if (kind === 'timeout' && giveUpUnseen(names, world).length > 0)
     ({ runs } = await waitForRuns(names, { timeoutMs: 0 }, world));
-  lookAfterRuns(world); // Also leaves the sign for those who are told.
+  reconcile(world); // Also marks the inboxes of those who are told.
   return answerOf(runs, request);
 }
 
-type Request = {
-  /** Those that were active. */
+type StopRequest = {
+  /** The turns that were active. */
   readonly turns: readonly Turn[];
   readonly finished: readonly RunName[];
   readonly othersActive: number;
 };
 
-/** One transaction, whatever the target. */
+/** Writes the stop for every turn of the target, in one transaction. */
 function requestStops(
   target: StopTarget,
   requester: Requester,
   stop: Stop,
   { paths }: RunsWorld,
-): Request | Refusal {
+): StopRequest | Refusal {
   if (!pathExists(paths.runsDatabase)) {
     if (target.kind !== 'run') return { turns: [], finished: [], othersActive: 0 };
     return { status: 'error', error: `Unknown subagent id: ${target.runId}` };
@@ -69,7 +99,7 @@ function requestStops(
   );
 }
 
-function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: Request): StopAnswer {
+function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: StopRequest): StopAnswer {
   const stopped: StoppedRun[] = [];
   const alreadyFinished = [...finished];
   const failedToStop: (RunName & { reason: string })[] = [];
@@ -79,52 +109,44 @@ function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: Requ
     const turns = own.map(({ turn }) => turn);
     const living = turns.flatMap(processesOf);
     survivors.push(...living.map((pid) => ({ runId, pid })));
-    const outcome = outcomeOf(turns, living);
-    if (outcome === 'stopped') stopped.push({ ...name, ...partsOf(turns) });
-    else if (outcome === 'already-finished') alreadyFinished.push(name);
-    else failedToStop.push({ ...name, reason: outcome.reason });
+    const reason = failureOf(turns, living);
+    // The announce step only puts into words what has ended before; and a turn may end by itself before it is stopped.
+    const ended = turns.filter(({ kind, state }) => kind !== 'announce' && state === 'stopped');
+    // A message that had no slot yet waited; all else is the run's work.
+    const waitingMessages = ended.filter((one) => one.kind === 'send' && one.claimedAtMs === null).length;
+    if (reason !== undefined) failedToStop.push({ ...name, reason });
+    else if (ended.length === 0) alreadyFinished.push(name);
+    else stopped.push({ ...name, work: waitingMessages < ended.length, waitingMessages });
   }
   return { status: 'done', stopped, alreadyFinished, failedToStop, survivors, othersActive };
 }
 
-/** A message that had no slot yet waited; all else is the run's work. */
-function partsOf(turns: readonly Turn[]): Pick<StoppedRun, 'work' | 'waitingMessages'> {
-  const ended = turns.filter(({ kind, state }) => kind !== 'announce' && state === 'stopped');
-  const waited = ended.filter(({ kind, claimedAtMs }) => kind === 'send' && claimedAtMs === null);
-  return { work: waited.length < ended.length, waitingMessages: waited.length };
-}
-
-function outcomeOf(
-  turns: readonly Turn[],
-  living: readonly number[],
-): 'stopped' | 'already-finished' | { readonly reason: string } {
-  if (!turns.every(({ state }) => isTerminal(state))) {
-    return { reason: `it had not ended ${STOP_TIMEOUT_MS / 1000} seconds later` };
-  }
-  if (living.length > 0) return { reason: `processes outlived SIGKILL: ${living.join(', ')}` };
+/** Why a run counts as not stopped; undefined: it is stopped. */
+function failureOf(turns: readonly Turn[], living: readonly number[]): string | undefined {
+  if (!turns.every(({ state }) => isTerminal(state)))
+    return `it had not ended ${STOP_TIMEOUT_MS / 1000} seconds later`;
+  if (living.length > 0) return `processes outlived SIGKILL: ${living.join(', ')}`;
   const lost = turns.find(({ kind, state }) => kind !== 'announce' && state === 'lost');
-  if (lost !== undefined) return { reason: lost.error ?? 'nobody knows whether it has ended' };
-  // The announce step only puts into words what has ended before; and a turn may end by itself before it is stopped.
-  const isStopped = turns.some(({ kind, state }) => kind !== 'announce' && state === 'stopped');
-  return isStopped ? 'stopped' : 'already-finished';
+  return lost && (lost.error ?? 'nobody knows whether it has ended');
 }
 
-/** What still carries the turn's mark in its environment. */
+/** The processes that carry the turn's mark in their environment. */
 function processesOf(turn: Turn): number[] {
   return turn.launchedAtMs === null ? [] : withMarker({ name: RUN_VARIABLE, value: turnMark(turn) });
 }
 
 /**
- * Ends the turns among these that belong to a container or a sandbox which no longer answers: from here nobody can see
- * whether its processes live, and only a supervisor there could have ended them. To be called when that has had its time.
- * No process is signalled. Gives those that were given up.
+ * Ends, as lost, those of these turns that belong to a container or sandbox which no longer answers: its processes cannot
+ * be seen from here. Call it after its supervisor has had time to end them. Signals no process. Returns these turns.
  */
 export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWorld): Turn[] {
   return withRuns(paths, (db) =>
     db.transaction(() =>
       names.flatMap(({ runId, turn: number }) => {
         const turn = getTurn(runId, number, db);
-        if (turn === undefined || isTerminal(turn.state) || !isUnseen(turn)) return [];
+        if (turn === undefined || isTerminal(turn.state)) return [];
+        const isSeen = [turn.owner, turn.process].every((one) => one === null || isJudged(one));
+        if (isSeen) return [];
         const error = 'Its container or sandbox does not answer: what runs there is not known';
         const endedAtMs = now().getTime();
         const { result, notes, usage } = turn;
@@ -135,8 +157,4 @@ export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWor
       }),
     ),
   );
-}
-
-function isUnseen({ owner, process }: Turn): boolean {
-  return [owner, process].some((identity) => identity !== null && !isJudged(identity));
 }

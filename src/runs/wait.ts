@@ -1,21 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sqlite } from '../database/sqlite.ts';
 import { pathExists } from '../system/runtime-bun.ts';
-import type { Requester, RunWithTurn } from './model/run.ts';
+import type { Requester, RunWithTurn, TurnName } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
-import { advance, startLookingAfter } from './reconcile.ts';
+import { reconcileAndArchive, reconcileRegularly } from './reconcile.ts';
 import { isAnnouncing, waitingAnnouncements } from './store/outbox.ts';
 import { getRun } from './store/runs.ts';
 import { dataVersion, openRunsDb, readRuns } from './store/runs-db.ts';
 import { awaitedTurns, getTurn, turnsOf } from './store/turns.ts';
-import type { RunsWorld, TurnName, WaitAnswer, WaitOptions } from './world.ts';
+import type { RunsWorld } from './world.ts';
 
-/** How often it is looked whether anything was written; that alone costs next to nothing. */
+export type WaitOptions = {
+  /** Null: as long as it takes. */
+  readonly timeoutMs: number | null;
+  /** Also until their announcements are worded and can be delivered. */
+  readonly untilAnnounced?: boolean;
+  /** Aborts the wait. */
+  readonly signal?: AbortSignal;
+  /** Called whenever something in the database has changed. */
+  readonly onProgress?: (runs: readonly RunWithTurn[]) => void;
+};
+
+/** In the order in which they were asked for, each with the turn that was asked for. */
+export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: readonly RunWithTurn[] };
+
+/** How often the database is checked for changes, which is cheap. */
 const LOOK_MS = 200;
 
 /**
- * Resolves when every one of these turns has ended, or the time is over, or it is called off; looks after all runs
- * meanwhile. A turn that there is not counts as ended and is left out.
+ * Resolves when all of these turns have ended, the time is over, or the wait is aborted; reconciles meanwhile. A turn that
+ * does not exist counts as ended and is left out.
  */
 export async function waitForRuns(
   turns: readonly TurnName[],
@@ -23,19 +37,19 @@ export async function waitForRuns(
   world: RunsWorld,
 ): Promise<WaitAnswer> {
   if (!pathExists(world.paths.runsDatabase)) return { kind: 'ended', runs: [] };
-  // One connection for all of it: only one that stays open tells what others have written since it last looked.
+  // One connection for the whole wait: data_version tells only an open one of the writes of others.
   const db = openRunsDb(world.paths);
-  advance(world);
-  const stopLooking = startLookingAfter(world);
+  reconcileAndArchive(world);
+  const stopReconciling = reconcileRegularly(world);
   try {
     return await watch(turns, options, { db, world });
   } finally {
-    stopLooking();
+    stopReconciling();
     db.close();
   }
 }
 
-/** The turns that work or wait, and those whose end this session was not told; of one run without any, its newest turn. */
+/** The active turns and those whose end was not announced to this session yet; of a run without any, its newest turn. */
 export function turnsAwaited(
   { key, session }: Requester,
   whose: 'session' | 'project' | { readonly runId: string },
@@ -79,7 +93,7 @@ async function watch(
     if (runs.every(isOver)) return { kind: 'ended', runs };
     const leftMs = endMs - performance.now();
     if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
-    // Ends early, and not with an error, when it is called off.
+    // An abort ends it early, without an error.
     await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
   }
 }

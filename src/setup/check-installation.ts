@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -12,65 +12,141 @@ import {
 } from '../clients/claude/setup.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
-import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { HOOKS, type Hook, type HookMode, type HookName } from '../hooks/hooks.ts';
-import { readDatabase } from '../hooks/store/use-database.ts';
+import { counted } from '../core/text.ts';
+import { HOOKS, type HookMode, type HookName } from '../hooks/hooks.ts';
 import { loadRunSettings } from '../settings/run-settings.ts';
-import { listSuggestions } from '../suggestions/store.ts';
-import type { SuggestionType } from '../suggestions/suggestion.ts';
+import { hasSameBytes } from '../system/atomic-file.ts';
 import type { CommandResult } from '../system/run-command.ts';
-import { type Check, type CheckWorld, counted, failed, ok, warning } from './check.ts';
+import { type CheckWorld, type Finding, failed, ok, skipped, warning } from './checks.ts';
 import { readText } from './file-plan.ts';
-import { hookModeIn, knownManifest, locate, type McpRecord, ownerOf, type Place } from './manifest.ts';
-import { type McpOwner, mcpFile } from './mcp-clients.ts';
-import { titlesOf } from './mcp-registration.ts';
+import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
+import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
+import { type McpOwner, mcpFile, titlesOf } from './mcp-registration.ts';
 import {
   type FoundEntry,
   inspectHooks,
   isApplied,
+  ownerOf,
+  type Registration,
   registerHooks,
   registrationFor,
   unregisterHooks,
 } from './settings-file.ts';
 
-const NAME = 'applied hooks';
+/** Doctor's checks of what install and apply have put on this machine. */
 
-/** What apply wrote for a suggestion, as far as setup needs to know. */
-type AppliedFile = {
-  readonly id: string;
-  readonly type: SuggestionType;
-  readonly path: string;
-  /** Of a file that is ours as a whole; of a hook: it is code, which an earlier version wrote. */
-  readonly sha256: string | undefined;
+/** `binary`: the program that is checked, the installed one where there is one. */
+export type ProgramWorld = CheckWorld & {
+  readonly executablePath: string;
+  readonly isCompiled: boolean;
+  readonly binary: string;
 };
 
-/** What is applied at present. Throws what SQLite throws. */
-export function listAppliedFiles(paths: StatePaths): AppliedFile[] {
-  const suggestions = readDatabase(paths, (db) => listSuggestions({ statuses: ['applied'] }, db)) ?? [];
-  return suggestions.flatMap(({ id, type, applied }) => {
-    const record = isRecord(applied) ? applied : {};
-    const path = readString(record, 'path');
-    if (path === undefined) return [];
-    return [{ id, type, path, sha256: readString(record, 'sha256') }];
-  });
+/** Whether this program is the one that is installed. */
+export function checkProgram({ paths, executablePath, isCompiled, install }: ProgramWorld): Finding {
+  const remedy = `Run: ${install}`;
+  if (!existsSync(paths.binary)) return failed(`not installed: there is no ${paths.binary}`, remedy);
+  if (isCompiled && !hasSameBytes(executablePath, paths.binary))
+    return warning(`${paths.binary} is another version than this program`, remedy);
+  return ok(paths.binary);
+}
+
+/** Which client there is, and whether each event that it knows runs our hook, once. */
+export async function checkRegistration(world: CheckWorld): Promise<Finding[]> {
+  const place = locate(world.env, world.platform);
+  if (place.kind === 'failed')
+    return [failed(`where the client's settings are is unknown: ${place.reason}`, place.advice)];
+  const client = await findClientVersion(world);
+  const mode = hookModeIn(knownManifest(place.paths.manifest));
+  const findings = checkSettings(place, client, mode, world);
+  return [{ name: 'client', ...describeClient(client, mode, world.install) }, ...findings];
+}
+
+function describeClient(client: ClientVersion, mode: HookMode, install: string): Finding {
+  if (client.kind === 'unknown') {
+    const remedy = `Make "claude --version" work in this shell, or name the version: ${install} --client-version X.Y.Z`;
+    return warning(`the version of Claude Code is unknown: ${client.reason}`, remedy);
+  }
+  const missing = unknownEvents(client.version, mode);
+  const detail = `Claude Code ${client.version} at ${client.path}`;
+  if (missing.length === 0) return ok(detail);
+  return warning(`${detail} does not know ${missing.join(', ')}`, `Update Claude Code, then run: ${install}`);
+}
+
+/** What a mode means, in words for the user. */
+const MODE_WORDS = {
+  session: 'the rest is read from the transcript',
+  'per-call': 'each call is handed to a hook (install --hooks=per-call)',
+} as const satisfies Record<HookMode, string>;
+
+function checkSettings(
+  place: Place,
+  client: ClientVersion,
+  mode: HookMode,
+  { platform, install }: CheckWorld,
+): Finding[] {
+  const { settings } = place;
+  const remedy = `Run: ${install}`;
+  const text = readText(settings);
+  if (text === undefined) return [failed(`there is no ${settings}`, remedy)];
+  const version = client.kind === 'known' ? client.version : undefined;
+  const features = clientFeatures(version);
+  const wakes = loadRunSettings(place.paths).announce.wake === 'on';
+  const registration = registrationFor({ place, platform, features, mode, wakes, binaryBefore: undefined });
+  const found = inspectHooks(text, registration);
+  if (found.kind === 'refused')
+    return [failed(`${settings}, ${found.reason}`, 'Until then the client ignores the whole file')];
+  const findings = entryProblems(found.entries, registration, remedy);
+  if (found.isDisabled)
+    findings.unshift(failed(`disableAllHooks is true in ${settings}: no hook runs`, 'Remove that line'));
+  const unknown = found.entries
+    .filter(({ kind, event }) => kind === 'ours' && !features.events.some((one) => one === event))
+    .map(({ event }) => event);
+  if (version !== undefined && unknown.length > 0) {
+    const events = [...new Set(unknown)].join(', ');
+    const detail = `Claude Code ${version} does not know ${events} and may ignore the whole settings file for it`;
+    findings.push(failed(detail, remedy));
+  }
+  if (findings.length > 0) return findings;
+  if (version !== undefined && registerHooks(text, registration).kind === 'edited')
+    return [warning(`${settings} is not as this version would write it`, remedy)];
+  return [ok(`${found.entries.length} hooks in ${settings}; ${MODE_WORDS[mode]}`)];
+}
+
+function entryProblems(entries: readonly FoundEntry[], { hooks }: Registration, remedy: string): Finding[] {
+  const isSame = (one: Omit<FoundEntry, 'kind'>, other: Omit<FoundEntry, 'kind'>) =>
+    one.event === other.event && one.name === other.name;
+  const ours = entries.filter(({ kind }) => kind === 'ours');
+  const missing = hooks.filter((hook) => !ours.some((entry) => isSame(entry, hook)));
+  const twice = ours.filter((entry, index) => ours.findIndex((one) => isSame(one, entry)) !== index);
+  const earlier = entries.filter(({ kind }) => kind === 'predecessor');
+  const named = (some: readonly Omit<FoundEntry, 'kind'>[]) =>
+    [...new Set(some.map(({ event }) => event))].join(', ');
+  return [
+    ...(missing.length > 0
+      ? [failed(`not registered: ${missing.map(({ event }) => event).join(', ')}`, remedy)]
+      : []),
+    ...(twice.length > 0 ? [warning(`registered twice: ${named(twice)}`, remedy)] : []),
+    ...(earlier.length > 0
+      ? [warning(`hooks of an earlier self-generation are registered: ${named(earlier)}`, remedy)]
+      : []),
+  ];
 }
 
 /** Whether the client asks each hook that the user applied from a suggestion; nothing when there is none. */
-export function checkApplied(paths: StatePaths, env: Environment, platform: string): Check[] {
-  const hooks = hooksIn(paths);
-  if (hooks.length === 0) return [];
-  const checks = hooks.flatMap((hook) => {
-    const objection = objectionTo(hook, env, platform);
+export function checkApplied(world: Pick<CheckWorld, 'paths' | 'env' | 'platform'>): Finding[] {
+  const hooks = appliedHooks(world);
+  const findings = hooks.flatMap((hook) => {
+    const objection = objectionTo(hook, world);
     if (objection === undefined) return [];
     const again = hook.sha256 === undefined ? `, and to have it back: self-generation apply ${hook.id}` : '';
-    return [
-      warning(NAME, `${hook.id} does nothing: ${objection}`, `Run: self-generation undo ${hook.id}${again}`),
-    ];
+    return [warning(`${hook.id} does nothing: ${objection}`, `Run: self-generation undo ${hook.id}${again}`)];
   });
-  return checks.length > 0 ? checks : [ok(NAME, `${counted(hooks.length, 'hook')} as applied`)];
+  if (hooks.length === 0 || findings.length > 0) return findings;
+  return [ok(`${counted(hooks.length, 'hook')} as applied`)];
 }
 
-function hooksIn(paths: StatePaths): AppliedFile[] {
+function appliedHooks({ paths }: Pick<CheckWorld, 'paths'>): AppliedFile[] {
   try {
     return listAppliedFiles(paths).filter(({ type }) => type === 'hook');
   } catch {
@@ -78,58 +154,74 @@ function hooksIn(paths: StatePaths): AppliedFile[] {
   }
 }
 
-function objectionTo(hook: AppliedFile, env: Environment, platform: string): string | undefined {
-  if (hook.sha256 !== undefined) return `${hook.path} is code that a model wrote, which is run no more`;
+function objectionTo(
+  { id, path, sha256 }: AppliedFile,
+  { env, platform }: Pick<CheckWorld, 'env' | 'platform'>,
+): string | undefined {
+  if (sha256 !== undefined) return `${path} is code that a model wrote, which is run no more`;
   const place = locate(env, platform);
   if (place.kind === 'failed') return undefined; // The check of the registration says so.
   const owner = ownerOf(place, platform, knownManifest(place.paths.manifest)?.binary);
-  const text = readText(hook.path);
-  const found =
-    text === undefined ? undefined : unregisterHooks(text, (entry) => isApplied(entry, hook.id, owner));
-  const isRegistered = found?.kind === 'edited' || found?.kind === 'emptied';
-  return isRegistered || found?.kind === 'refused' ? undefined : `it is not registered in ${hook.path}`;
+  const found = unregisterHooks(readText(path) ?? '', (entry) => isApplied(entry, id, owner));
+  return found.kind === 'unchanged' ? `it is not registered in ${path}` : undefined;
 }
 
 const TIME_LIMIT_MS = 10_000;
 const TEXT_SHOWN_LENGTH = 200;
 const MARKER = 'self-check marker';
 
-/** What the client says to this hook: with an error for one of them, of which the sub-agent is to hear. */
-function eventFor({ name, event }: Hook): Json {
-  const agent = event.startsWith('Subagent') ? { agent_id: 'a1', agent_type: 'executor' } : {};
-  const call = { tool_name: 'Bash', tool_input: { command: 'make self-check' }, tool_use_id: name };
-  const error = `Error: unknown option --${MARKER}`;
-  const rest = { source: 'startup', prompt: 'self-check', tool_calls: [], reason: 'other' };
-  return { hook_event_name: event, session_id: 'self-check', ...agent, ...call, error, ...rest };
-}
+const call = (tool_use_id: string) => ({
+  tool_name: 'Bash',
+  tool_input: { command: 'make self-check' },
+  tool_use_id,
+});
+const AGENT = { agent_id: 'a1', agent_type: 'executor' };
+
+/** One session, hook by hook: an error, its fix, and a sub-agent that has to be told of it. */
+const SESSION: readonly (readonly [hook: HookName, input: Json])[] = [
+  ['session-analyzer', { source: 'startup' }],
+  ['prompt-logger', { prompt: 'self-check' }],
+  ['error-logger', { ...call('t1'), error: `Error: unknown option --${MARKER}` }],
+  ['batch-logger', { tool_calls: [] }],
+  ['pre-tool-guide', call('t2')],
+  ['tool-logger', call('t2')],
+  ['subagent-context', AGENT],
+  ['subagent-tracker', AGENT],
+  ['stop-tracker', {}],
+  ['result-waiter', {}],
+  ['session-summary', { reason: 'other' }],
+];
 
 /**
- * Runs every hook of this binary once, in a throw-away directory, with the environment at hand, and looks whether the
- * client could read its answer and whether the sub-agent is told of the error.
+ * Runs every hook once, in a throw-away directory, with the environment at hand, and looks whether the client could read
+ * its answer and whether the sub-agent is told of the error.
  */
-export async function checkHooks(binary: string, { env, run, install }: CheckWorld): Promise<Check> {
+export async function checkHooks(world: ProgramWorld): Promise<Finding> {
+  const { binary, env, run, install, paths, isCompiled } = world;
+  if (!isCompiled && !existsSync(paths.binary)) return skipped('this is not the compiled program');
   const home = mkdtempSync(join(tmpdir(), 'self-generation-check-'));
+  const environment = {
+    ...env,
+    SELF_GENERATION_HOME: join(home, 'state'),
+    CLAUDE_PROJECT_DIR: home,
+    SELF_GENERATION_INTERNAL: undefined,
+  };
   try {
-    for (const hook of HOOKS) {
-      const { name } = hook;
+    for (const [name, input] of SESSION) {
+      const hook_event_name = HOOKS.find((hook) => hook.name === name)?.event;
       const result = await run(binary, ['hook', name], {
-        env: {
-          ...env,
-          SELF_GENERATION_HOME: join(home, 'state'),
-          CLAUDE_PROJECT_DIR: home,
-          SELF_GENERATION_INTERNAL: undefined,
-        },
+        env: environment,
         cwd: home,
         timeoutMs: TIME_LIMIT_MS,
-        stdin: JSON.stringify({ cwd: home, ...eventFor(hook) }),
+        stdin: JSON.stringify({ session_id: 'self-check', cwd: home, hook_event_name, ...input }),
       });
       const problem = problemOf(name, result);
       if (problem !== undefined) {
         const remedy = `Run: ${install}; if that does not help, see what this says: "${binary}" hook ${name} </dev/null`;
-        return failed('hooks', `${name} ${problem}`, remedy);
+        return failed(`${name} ${problem}`, remedy);
       }
     }
-    return ok('hooks', `all ${HOOKS.length} ran; a sub-agent is told of a recorded error`);
+    return ok(`all ${HOOKS.length} ran; a sub-agent is told of a recorded error`);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -150,9 +242,7 @@ function problemOf(name: HookName, result: CommandResult): string | undefined {
   return `did not tell of a recorded error: ${said}`;
 }
 
-const MCP_NAME = 'MCP server';
-const ANSWER_WITHIN_MS = 10_000;
-/** What a client says first. */
+/** The first message of a client. */
 const HELLO = `${JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
@@ -165,162 +255,51 @@ const HELLO = `${JSON.stringify({
 })}\n`;
 
 /** Whether each client that the server was registered with still has it, and whether it answers; nothing without one. */
-export async function checkMcp(world: CheckWorld): Promise<Check[]> {
+export async function checkMcp(world: CheckWorld): Promise<Finding[]> {
   const { paths, env, platform } = world;
   const records = knownManifest(paths.manifest)?.mcp ?? [];
   const place = locate(env, platform);
   if (records.length === 0 || place.kind === 'failed') return []; // The check of the hooks says why there is no place.
   const owner = { place, env, platform, binaryBefore: undefined };
-  const checks = records.flatMap((record) => checkRecord(record, owner, world.install));
-  const answer = await checkAnswer(world);
-  if (answer !== undefined) return [...checks, answer];
-  if (checks.length > 0) return checks;
+  const findings = [
+    ...records.map((record) => checkRecord(record, owner, world.install)),
+    await checkAnswer(world),
+  ].filter((finding) => finding !== undefined);
+  if (findings.length > 0) return findings;
   const clients = records.flatMap(({ client }) => (isCommand(client) ? [] : [client]));
-  return [ok(MCP_NAME, `answers, and is registered with ${titlesOf(clients)}`)];
+  return [ok(`answers, and is registered with ${titlesOf(clients)}`)];
 }
 
-function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: string): Check[] {
+function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: string): Finding | undefined {
   const text = readText(path);
+  const remedy = `Run: ${install} --mcp ${isCommand(client) ? 'claude' : client}`;
+  const differs = warning(`${path} is not as this version would write it`, remedy);
   if (isCommand(client)) {
-    const detail = text === undefined ? `${path} is gone` : `${path} is not as this version would write it`;
-    return text === commandText(COMMANDS[client])
-      ? []
-      : [warning(MCP_NAME, detail, `Run: ${install} --mcp claude`)];
+    if (text === undefined) return warning(`${path} is gone`, remedy);
+    return text === commandText(COMMANDS[client]) ? undefined : differs;
   }
-  const remedy = `Run: ${install} --mcp ${client}`;
-  const title = clientNamed(client).title;
+  const { title } = clientNamed(client);
   const file = mcpFile(client, owner, path);
   const entry = text === undefined ? undefined : file.read(text);
-  if (entry === undefined)
-    return [warning(MCP_NAME, `${title} does not have it: it is not in ${path}`, remedy)];
+  if (text === undefined || entry === undefined)
+    return warning(`${title} does not have it: it is not in ${path}`, remedy);
   if (!file.isOurs(entry)) {
     const detail = `in ${path}, "self-generation" is a server of another program`;
-    return [warning(MCP_NAME, detail, `Rename or remove it there, then run: ${install} --mcp ${client}`)];
+    return warning(detail, `Rename or remove it there, then run: ${install} --mcp ${client}`);
   }
   const heldBack = isRecord(entry) ? file.heldBack(entry) : [];
   if (heldBack.length > 0) {
     const detail = `${title} does not hand ${heldBack.join(', ')} on to it, from which a provider takes its key`;
-    return [warning(MCP_NAME, detail, remedy)];
+    return warning(detail, remedy);
   }
-  if (text !== undefined && file.set(text, () => false).kind === 'edited') {
-    return [warning(MCP_NAME, `${path} is not as this version would write it`, remedy)];
-  }
-  return [];
+  return file.set(text, () => false).kind === 'edited' ? differs : undefined;
 }
 
 /** What is wrong with the server itself; undefined when it answers and ends with its input. */
-async function checkAnswer({ paths, env, run, install }: CheckWorld): Promise<Check | undefined> {
-  const end = await run(paths.binary, ['mcp'], {
-    cwd: paths.home,
-    env,
-    stdin: HELLO,
-    timeoutMs: ANSWER_WITHIN_MS,
-  });
+async function checkAnswer({ paths, env, run, install }: CheckWorld): Promise<Finding | undefined> {
+  const options = { cwd: paths.home, env, stdin: HELLO, timeoutMs: TIME_LIMIT_MS };
+  const end = await run(paths.binary, ['mcp'], options);
   if (end.kind === 'exited' && end.code === 0 && end.stdout.includes('"serverInfo"')) return undefined;
   const reason = end.kind === 'exited' ? `it ended with ${end.code}` : 'it could not be run to its end';
-  return failed(MCP_NAME, `${paths.binary} mcp does not answer: ${reason}`, `Run: ${install} --mcp`);
-}
-
-/** Which client there is, and whether each event that it knows runs our hook, once. */
-export async function checkRegistration(world: CheckWorld): Promise<Check[]> {
-  const place = locate(world.env, world.platform);
-  if (place.kind === 'failed') {
-    return [
-      failed('registration', `where the client's settings are is unknown: ${place.reason}`, place.advice),
-    ];
-  }
-  const client = await findClientVersion(world);
-  const mode = hookModeIn(knownManifest(place.paths.manifest));
-  return [describeClient(client, mode, world.install), ...checkSettings(place, { client, mode }, world)];
-}
-
-function describeClient(client: ClientVersion, mode: HookMode, install: string): Check {
-  if (client.kind === 'unknown') {
-    const detail = `the version of Claude Code is unknown: ${client.reason}`;
-    const remedy = `Make "claude --version" work in this shell, or name the version: ${install} --client-version X.Y.Z`;
-    return warning('client', detail, remedy);
-  }
-  const missing = unknownEvents(client.version, mode);
-  const detail = `Claude Code ${client.version} at ${client.path}`;
-  if (missing.length === 0) return ok('client', detail);
-  return warning(
-    'client',
-    `${detail} does not know ${missing.join(', ')}`,
-    `Update Claude Code, then run: ${install}`,
-  );
-}
-
-type Wanted = { readonly client: ClientVersion; readonly mode: HookMode };
-
-/** What a mode means, for a person. */
-const MODE_WORDS = {
-  session: 'the rest is read from the transcript',
-  'per-call': 'each call is handed to a hook (install --hooks=per-call)',
-} as const satisfies Record<HookMode, string>;
-
-function checkSettings(place: Place, { client, mode }: Wanted, { platform, install }: CheckWorld): Check[] {
-  const { settings } = place;
-  const remedy = `Run: ${install}`;
-  const text = readText(settings);
-  if (text === undefined) return [failed('registration', `there is no ${settings}`, remedy)];
-  const version = client.kind === 'known' ? client.version : undefined;
-  const features = clientFeatures(version);
-  const wakes = loadRunSettings(place.paths).announce.wake === 'on';
-  const registration = registrationFor({ place, platform, features, mode, wakes, binaryBefore: undefined });
-  const found = inspectHooks(text, registration);
-  if (found.kind === 'refused') {
-    return [
-      failed('registration', `${settings}, ${found.reason}`, 'Until then the client ignores the whole file'),
-    ];
-  }
-  const off = `disableAllHooks is true in ${settings}: no hook runs`;
-  const checks = found.isDisabled ? [failed('registration', off, 'Remove that line')] : [];
-  checks.push(
-    ...judgeEntries(found.entries, { wanted: registration.hooks, known: features.events, version, remedy }),
-  );
-  if (checks.length > 0) return checks;
-  if (version !== undefined && registerHooks(text, registration).kind === 'edited') {
-    return [warning('registration', `${settings} is not as this version would write it`, remedy)];
-  }
-  return [ok('registration', `${found.entries.length} hooks in ${settings}; ${MODE_WORDS[mode]}`)];
-}
-
-type Expectation = {
-  readonly wanted: readonly Hook[];
-  readonly known: readonly string[];
-  readonly version: string | undefined;
-  readonly remedy: string;
-};
-
-function judgeEntries(
-  entries: readonly FoundEntry[],
-  { wanted, known, version, remedy }: Expectation,
-): Check[] {
-  const of = (kind: FoundEntry['kind']) => entries.filter((entry) => entry.kind === kind);
-  const eventsOf = (some: readonly FoundEntry[]) => [...new Set(some.map(({ event }) => event))];
-  const ours = of('ours');
-  const isSame = (one: FoundEntry, other: Pick<FoundEntry, 'name' | 'event'>) =>
-    one.event === other.event && one.name === other.name;
-  const missing = wanted
-    .filter((hook) => !ours.some((entry) => isSame(entry, hook)))
-    .map(({ event }) => event);
-  const twice = eventsOf(
-    ours.filter((entry, index) => ours.findIndex((one) => isSame(one, entry)) !== index),
-  );
-  const earlier = eventsOf(of('predecessor'));
-  const unknown =
-    version === undefined ? [] : eventsOf(ours).filter((event) => !known.some((one) => one === event));
-  const checks: Check[] = [];
-  if (missing.length > 0)
-    checks.push(failed('registration', `not registered: ${missing.join(', ')}`, remedy));
-  if (twice.length > 0) checks.push(warning('registration', `registered twice: ${twice.join(', ')}`, remedy));
-  if (earlier.length > 0) {
-    const detail = `hooks of an earlier self-generation are registered: ${earlier.join(', ')}`;
-    checks.push(warning('registration', detail, remedy));
-  }
-  if (unknown.length > 0) {
-    const detail = `Claude Code ${version} does not know ${unknown.join(', ')} and may ignore the whole settings file for it`;
-    checks.push(failed('registration', detail, remedy));
-  }
-  return checks;
+  return failed(`${paths.binary} mcp does not answer: ${reason}`, `Run: ${install} --mcp`);
 }

@@ -1,12 +1,17 @@
 import { existsSync } from 'node:fs';
 import { findClientVersion } from '../clients/claude/setup.ts';
 import { reasonOf } from '../core/guards.ts';
-import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
-import { hasSameBytes } from '../system/atomic-file.ts';
+import { type Environment, statePaths } from '../core/state-paths.ts';
 import type { RunCommand } from '../system/run-command.ts';
-import { type Check, failed, ok, skipped, warning } from './check.ts';
-import { checkApplied, checkHooks, checkMcp, checkRegistration } from './check-installation.ts';
-import { checkRuns } from './check-runs.ts';
+import { checkRuns } from './background-runs.ts';
+import {
+  checkApplied,
+  checkHooks,
+  checkMcp,
+  checkProgram,
+  checkRegistration,
+  type ProgramWorld,
+} from './check-installation.ts';
 import {
   checkConfig,
   checkDatabase,
@@ -14,12 +19,16 @@ import {
   checkHeartbeats,
   checkHookLog,
   checkPermissions,
+  checkSpool,
   checkTranscripts,
   checkWithheld,
   checkWritable,
-  settle,
-} from './check-state.ts';
-import { type LiveReport, runLiveCheck } from './live-check.ts';
+  type Finding,
+  failed,
+  ok,
+  skipped,
+} from './checks.ts';
+import { runLiveCheck } from './live-check.ts';
 
 export type DoctorOptions = {
   readonly env: Environment;
@@ -30,11 +39,35 @@ export type DoctorOptions = {
   readonly live: boolean;
   readonly now: Date;
   readonly run: RunCommand;
-  /** Called before each part, for progress. */
-  readonly onStart: (part: string) => void;
+  /** Called before each check, for progress. */
+  readonly onStart: (name: string) => void;
 };
 
+/** One thing that `doctor` looked at. */
+export type Check = Finding & { readonly name: string };
+
 const LIVE_TIME_LIMIT_MS = 120_000;
+
+/** All checks, in the order in which they are made and shown. */
+const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => Found | Promise<Found>])[] = [
+  ['program', checkProgram],
+  ['environment', checkEnvironment],
+  ['config', checkConfig],
+  ['writable', checkWritable],
+  ['permissions', checkPermissions],
+  ['spool', checkSpool],
+  ['database', checkDatabase],
+  ['withheld', checkWithheld],
+  ['registration', checkRegistration],
+  ['applied hooks', checkApplied],
+  ['hooks', checkHooks],
+  ['MCP server', checkMcp],
+  ['background runs', checkRuns],
+  ['transcripts', checkTranscripts],
+  ['hook failures', checkHookLog],
+  ['last seen', checkHeartbeats],
+];
+type Found = Finding | Finding[];
 
 /**
  * Looks at everything that has to be right for the hooks to work. Changes nothing but what waits to be recorded. Never
@@ -44,89 +77,52 @@ export async function examine(options: DoctorOptions): Promise<Check[]> {
   const paths = statePaths(options.env, options.platform);
   if (paths === undefined) {
     const detail = 'HOME is not set to an absolute path: the hooks have nowhere to keep anything';
-    return [failed('home', detail, 'Set HOME in this shell and wherever the client is started')];
+    return [{ name: 'home', ...failed(detail, 'Set HOME in this shell and wherever the client is started') }];
   }
+  const binary = existsSync(paths.binary) ? paths.binary : options.executablePath;
+  const world = { ...options, paths, binary, install: installCommand(options) };
   const checks: Check[] = [];
-  for (const { name, look } of partsOf(options, paths)) {
+  for (const [name, check] of options.live ? [...CHECKS, ['live', checkLive] as const] : CHECKS) {
     options.onStart(name);
     try {
-      checks.push(...[await look()].flat());
+      checks.push(...[await check(world)].flat().map((finding) => ({ name, ...finding })));
     } catch (error) {
-      checks.push(failed(name, `cannot be checked: ${reasonOf(error)}`, 'Correct that and run doctor again'));
+      const detail = `cannot be checked: ${reasonOf(error)}`;
+      checks.push({ name, ...failed(detail, 'Correct that and run doctor again') });
     }
   }
   return checks;
 }
 
-type Part = { readonly name: string; readonly look: () => Check | Check[] | Promise<Check | Check[]> };
-
-function partsOf(options: DoctorOptions, paths: StatePaths): Part[] {
-  const { env, platform, run } = options;
-  const world = { paths, env, platform, run, install: installCommandOf(options) };
-  const isInstalled = existsSync(paths.binary);
-  const binary = isInstalled ? paths.binary : options.executablePath;
-  const parts: Part[] = [
-    { name: 'program', look: () => checkBinary(options, paths.binary) },
-    { name: 'environment', look: () => checkEnvironment(env) },
-    { name: 'config', look: () => checkConfig(paths) },
-    { name: 'writable', look: () => checkWritable(paths) },
-    { name: 'permissions', look: () => checkPermissions(paths, platform) },
-    { name: 'spool', look: () => settle(paths) },
-    { name: 'database', look: () => checkDatabase(paths) },
-    { name: 'withheld', look: () => checkWithheld(paths) },
-    { name: 'registration', look: () => checkRegistration(world) },
-    { name: 'applied hooks', look: () => checkApplied(paths, env, platform) },
-    {
-      name: 'hooks',
-      look: () =>
-        options.isCompiled || isInstalled
-          ? checkHooks(binary, world)
-          : skipped('hooks', 'this is not the compiled program'),
-    },
-    { name: 'MCP server', look: () => checkMcp(world) },
-    { name: 'background runs', look: () => checkRuns(paths, options.now) },
-    { name: 'transcripts', look: () => checkTranscripts(paths, options.now) },
-    { name: 'hook failures', look: () => checkHookLog(paths, options.now) },
-    { name: 'last seen', look: () => checkHeartbeats(paths) },
-  ];
-  return options.live ? [...parts, { name: 'live', look: () => checkLive(options, binary) }] : parts;
-}
-
-/** The whole path: nobody has to have put the program on the PATH. */
-function installCommandOf({ executablePath, isCompiled }: DoctorOptions): string {
+/** With the whole path: the program need not be on the PATH. */
+function installCommand({ executablePath, isCompiled }: DoctorOptions): string {
   if (!isCompiled) return 'self-generation install';
   return `${/[^\w./:\\-]/.test(executablePath) ? `"${executablePath}"` : executablePath} install`;
 }
 
-function checkBinary(options: DoctorOptions, installed: string): Check {
-  const { executablePath, isCompiled } = options;
-  const remedy = `Run: ${installCommandOf(options)}`;
-  if (!existsSync(installed)) return failed('program', `not installed: there is no ${installed}`, remedy);
-  if (isCompiled && !hasSameBytes(executablePath, installed)) {
-    return warning('program', `${installed} is another version than this program`, remedy);
-  }
-  return ok('program', installed);
-}
-
-async function checkLive({ env, platform, run }: DoctorOptions, binary: string): Promise<Check[]> {
-  const client = await findClientVersion({ env, platform, run });
-  if (client.kind === 'unknown') return [skipped('live', `the real client cannot be run: ${client.reason}`)];
-  return describeLive(
-    await runLiveCheck({ clientPath: client.path, binaryPath: binary, env, timeoutMs: LIVE_TIME_LIMIT_MS }),
-  );
-}
-
-function describeLive(report: LiveReport): Check[] {
+async function checkLive(world: ProgramWorld): Promise<Finding[]> {
+  const client = await findClientVersion(world);
+  if (client.kind === 'unknown') return [skipped(`the real client cannot be run: ${client.reason}`)];
+  const { binary, env } = world;
+  const report = await runLiveCheck({
+    clientPath: client.path,
+    binaryPath: binary,
+    env,
+    timeoutMs: LIVE_TIME_LIMIT_MS,
+  });
   const remedy = 'Compare with "self-generation doctor" without --live';
-  if (report.kind === 'failed') return [failed('live', report.reason, remedy)];
-  const missing = report.events.filter((event) => event.state === 'not seen').map((event) => event.event);
+  if (report.kind === 'failed') return [failed(report.reason, remedy)];
+  const missing = report.events.filter(({ state }) => state === 'not seen').map(({ event }) => event);
   const events =
     missing.length === 0
-      ? ok('live events', `Claude Code ${report.clientVersion ?? ''} ran every registered hook`)
-      : failed('live events', `never came in: ${missing.join(', ')}`, remedy);
+      ? ok(`Claude Code ${report.clientVersion ?? ''} ran every registered hook`)
+      : failed(`never came in: ${missing.join(', ')}`, remedy);
   const context =
     report.context === 'delivered'
-      ? ok('live context', "a recorded error was in the sub-agent's first request")
-      : failed('live context', `the sub-agent was not told: ${report.context}`, remedy);
-  return [events, context];
+      ? ok("a recorded error was in the sub-agent's first request")
+      : failed(`the sub-agent was not told: ${report.context}`, remedy);
+  return [
+    { name: 'live events', ...events },
+    { name: 'live context', ...context },
+  ];
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -10,18 +11,10 @@ import {
 } from 'node:fs';
 import { basename, dirname, extname, join, parse } from 'node:path';
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
+import { z } from 'zod';
 import { isRecord, reasonOf } from '../core/guards.ts';
 import { resolveLinks, writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
-import {
-  rollBack,
-  type SettingsBefore,
-  type SettingsRecord,
-  type SetupStep,
-  sha256,
-  type Undo,
-  type Work,
-} from './manifest.ts';
 
 /**
  * Every change of a file that belongs to the user: planned from the text that stands there, shown as a diff, done all or
@@ -30,25 +23,58 @@ import {
 
 /** One file as it is and as it is to be; undefined: it is not there. The same twice: it stays. */
 export type FileChange = {
-  /** Where it is when all links are followed. */
+  /** With all symbolic links resolved. */
   readonly path: string;
   readonly what: SetupStep['what'];
   readonly before: string | undefined;
   readonly after: string | undefined;
-  /** Of a new file, and by it of the directories that it needs; any other keeps its own. */
+  /** Of a new file, and of the directories that are made for it; an existing file keeps its own. */
   readonly mode: number;
-  /** It gets back what stood there before we changed it. */
+  /** The text from before our first change is put back. */
   readonly restores?: true;
   /** What the user should know of it. */
   readonly note?: string;
 };
 
-/** What is to be done on the disk, all of it or nothing. */
+/** Changes on the disk that are made together or not at all. */
 export type FilePlan = {
   readonly files: readonly FileChange[];
   /** Directories to be removed at the end if they are empty, innermost first. */
-  readonly removes: readonly string[];
+  readonly removes?: readonly string[];
 };
+
+/** One thing that was done, or in a dry run would be done. */
+export type SetupStep = {
+  readonly what:
+    | 'directory'
+    | 'binary'
+    | 'script'
+    | 'config'
+    | 'backup'
+    | 'settings'
+    | 'mcp'
+    | 'rule'
+    | 'skill'
+    | 'manifest'
+    | 'data';
+  readonly path: string;
+  readonly change: 'created' | 'updated' | 'removed' | 'restored' | 'unchanged' | 'kept';
+  /** The reason, where it is not obvious. */
+  readonly note?: string;
+};
+
+type Undo = () => void;
+
+/** Collects what has been done, and how to undo it. */
+export type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly undo: Undo[] };
+
+/** The result of editing a text. */
+export type TextEdit =
+  | { readonly kind: 'edited'; readonly text: string }
+  | { readonly kind: 'unchanged' }
+  | Refusal;
+/** `emptied`: nothing but ours was in it; whoever made the file may delete it. */
+export type TextRemoval = TextEdit | { readonly kind: 'emptied'; readonly text: string };
 
 export type Refusal = { readonly kind: 'refused'; readonly reason: string };
 
@@ -57,37 +83,40 @@ export function refused(reason: string): Refusal {
   return { kind: 'refused', reason };
 }
 
-/** A plan, or what keeps it from being made: a file that cannot be read. */
-export function orRefused<Plan>(plan: () => Plan): Plan | Refusal {
-  try {
-    return plan();
-  } catch (error) {
-    if (error instanceof UnreadableFile) return refused(error.message);
-    throw error;
-  }
-}
+/** The record of a file that we have changed, from which it can be restored. */
+export const FILE_RECORD = z.object({
+  path: z.string(),
+  /** What stood there before our first edit; `edited-since` when the user's edits and ours are mixed by now. */
+  before: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('absent') }),
+    z.object({ kind: z.literal('saved'), backup: z.string(), sha256: z.string() }),
+    z.object({ kind: z.literal('edited-since') }),
+  ]),
+  /** SHA-256 of the text that we wrote. */
+  writtenSha256: z.string(),
+});
+export type FileRecord = z.infer<typeof FILE_RECORD>;
 
-/** What is to be made of a text: another one, nothing, or a reason why it is left alone. */
-export type TextEdit =
-  | { readonly kind: 'edited'; readonly text: string }
-  | { readonly kind: 'unchanged' }
-  | Refusal;
-
-/** `emptied`: nothing but ours was in it; whoever made the file may delete it. */
-export type TextRemoval = TextEdit | { readonly kind: 'emptied'; readonly text: string };
-
-export const NO_CHANGE: FilePlan = { files: [], removes: [] };
+export const NO_CHANGE: FilePlan = { files: [] };
 export const TEXT_BYTES_MAX = 64 * 1024 * 1024;
 const ATTEMPTS_MAX = 2;
-/** Copies that a record names are kept; of those that nobody puts back, the newest of each kind. */
+/** Copies that no record names: only the newest of each kind are kept. */
 const UNNAMED_COPY = /^apply-\w+\./;
 const UNNAMED_COPIES_MAX = 20;
 
+/** A plan cannot be made; the message is the reason of the refusal. */
+export class Refused extends Error {}
+
 /** A file cannot be read as text that could be written back unharmed. */
-export class UnreadableFile extends Error {}
+export class UnreadableFile extends Refused {}
 
 /** A file is not as it was when the change was planned. */
-export class ChangedFile extends Error {}
+class ChangedFile extends Error {}
+
+/** SHA-256 of a text's UTF-8 bytes, in hexadecimal digits. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
 
 /**
  * The text of a file, byte order mark included, so that writing it back gives the same bytes; undefined when there is
@@ -102,24 +131,33 @@ export function readText(path: string): string | undefined {
     return text;
   } catch (cause) {
     if (isRecord(cause) && cause.code === 'ENOENT') return undefined;
-    const reason = reasonOf(cause);
-    const words = cause instanceof TypeError ? 'it is not a UTF-8 text' : reason;
-    throw new UnreadableFile(`"${path}" cannot be read: ${words}`, { cause });
+    const reason = cause instanceof TypeError ? 'it is not a UTF-8 text' : reasonOf(cause);
+    throw new UnreadableFile(`"${path}" cannot be read: ${reason}`, { cause });
   }
 }
 
-/** Where copies are kept, the file's name among them, and when this one is made. */
-export type Copies = { readonly backups: string; readonly name: string; readonly now: () => Date };
+/** A plan, or the refusal that was thrown while it was made. */
+export function orRefused<Plan>(plan: () => Plan): Plan | Refusal {
+  try {
+    return plan();
+  } catch (error) {
+    if (error instanceof Refused) return refused(error.message);
+    throw error;
+  }
+}
+
+/** The directory in which copies are kept, the file's name among them, and when this one is made. */
+type Copies = { readonly backups: string; readonly name: string; readonly now: () => Date };
 
 /** The change, behind a private copy of what stands there now. */
 export function withCopy(file: FileChange, { backups, name, now }: Copies): FileChange[] {
   if (file.before === undefined || file.before === file.after) return [file];
   const stamp = now().toISOString().replace(/[-:.]/g, '');
   const { name: stem, ext } = parse(name);
-  const nameOf = (suffix: string) => join(backups, `${stem}.${stamp}${suffix}${ext}`);
-  let path = nameOf('');
-  for (let copy = 2; existsSync(path); copy++) path = nameOf(`-${copy}`);
-  return [{ path, what: 'backup', before: undefined, after: file.before, mode: 0o600 }, file];
+  const pathOf = (copy: number) => join(backups, `${stem}.${stamp}${copy === 1 ? '' : `-${copy}`}${ext}`);
+  let copy = 1;
+  while (existsSync(pathOf(copy))) copy++;
+  return [{ path: pathOf(copy), what: 'backup', before: undefined, after: file.before, mode: 0o600 }, file];
 }
 
 /** What the user is shown: a unified diff of each file of theirs. */
@@ -127,48 +165,56 @@ export function diffOf({ files }: FilePlan): string {
   return files
     .filter(({ what, before, after }) => what !== 'backup' && what !== 'manifest' && before !== after)
     .map(({ path, before, after }) => {
-      const [from, to] = [before, after].map((text) => (text === undefined ? '/dev/null' : path));
-      const patch = structuredPatch(from ?? '', to ?? '', before ?? '', after ?? '', '', '', { context: 3 });
+      const name = (text: string | undefined) => (text === undefined ? '/dev/null' : path);
+      const patch = structuredPatch(name(before), name(after), before ?? '', after ?? '', '', '', {
+        context: 3,
+      });
       return formatPatch(patch, FILE_HEADERS_ONLY);
     })
     .join('');
 }
 
-/** What was made beside the files, outermost first, and what puts everything back. */
-export type Performed = { readonly directories: readonly string[]; readonly rollBack: Undo };
-
 /**
- * Does it. @throws Error when something cannot be done, ChangedFile when a file is no longer as it was planned on; then
- * everything is as before.
+ * Carries a plan out. Returns the directories that were made for it, outermost first, and a function that undoes everything.
+ * @throws Error when a change fails, or a file is no longer as it was when planned; then everything has been undone.
  */
-export function perform({ files, removes }: FilePlan): Performed {
+export function perform(plan: FilePlan): {
+  readonly directories: readonly string[];
+  readonly rollBack: Undo;
+} {
   const undo: Undo[] = [];
   const directories: string[] = [];
   try {
-    for (const file of files) {
+    for (const file of plan.files) {
       if (file.before === file.after) continue;
       if (file.before === undefined) directories.push(...makeDirectories(file, undo));
       replace(file, undo);
     }
-    for (const directory of removes) removeEmptyDirectory(directory, undo);
+    for (const directory of plan.removes ?? []) removeEmptyDirectory(directory, undo);
   } catch (error) {
     rollBack(undo);
     throw error;
   }
-  for (const { path, what } of files) if (what === 'backup') forgetOldest(path);
+  for (const { path, what } of plan.files) if (what === 'backup') removeOldestCopies(path);
   return { directories, rollBack: () => rollBack(undo) };
 }
 
-/** A link that leads nowhere is not nothing. */
-function assertUnchanged(path: string, before: string | undefined): void {
+/** Runs the undo functions, the last first, and empties the list. Never throws. */
+export function rollBack(undo: Undo[]): void {
+  for (const step of undo.splice(0).reverse()) {
+    try {
+      step();
+    } catch {
+      // What cannot be undone is left; the failure that led here is the one to report.
+    }
+  }
+}
+
+/** Neither replaces nor undoes what somebody else has written since. A dangling symbolic link counts as a file. */
+function replace({ path, before, after, mode: modeOfNew }: FileChange, undo: Undo[]): void {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   if (readText(path) !== before || (isThere && before === undefined))
     throw new ChangedFile(`"${path}" has been changed meanwhile`);
-}
-
-/** What somebody else has written since is not taken back either. */
-function replace({ path, before, after, mode: modeOfNew }: FileChange, undo: Undo[]): void {
-  assertUnchanged(path, before);
   const mode = before === undefined ? modeOfNew : statSync(path).mode & 0o7777;
   const put = (text: string | undefined) =>
     text === undefined ? rmSync(path) : writeFileAtomic(path, text, { mode });
@@ -178,7 +224,7 @@ function replace({ path, before, after, mode: modeOfNew }: FileChange, undo: Und
   });
 }
 
-/** Whoever may read the file may look into the directories that are made for it. */
+/** Whoever may read the file may enter the directories that are made for it. */
 function makeDirectories({ path, mode }: FileChange, undo: Undo[]): string[] {
   const missing: string[] = [];
   for (let at = dirname(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
@@ -200,66 +246,63 @@ function removeEmptyDirectory(path: string, undo: Undo[]): void {
       chmodSync(path, mode);
     });
   } catch (error) {
-    const isInUse =
-      isRecord(error) && ['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(String(error.code));
-    if (!isInUse) throw error;
+    const code = isRecord(error) ? String(error.code) : '';
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(code)) throw error;
   }
 }
 
-function forgetOldest(copy: string): void {
+function removeOldestCopies(copy: string): void {
   const [kind] = UNNAMED_COPY.exec(basename(copy)) ?? [];
   if (kind === undefined) return;
   const copies = readdirSync(dirname(copy)).filter((name) => name.startsWith(kind));
   for (const name of copies.sort().slice(0, -UNNAMED_COPIES_MAX)) rmSync(join(dirname(copy), name));
 }
 
-/** Does it, unless this is a rehearsal, and says what was done. Gives the directories that were made. @throws as perform(). */
-export function carryOut(plan: FilePlan, { dryRun, steps, undo }: Work): readonly string[] {
+/** Carries a plan out, unless this is a dry run, and adds its steps. Returns the directories made. @throws as perform(). */
+export function performSteps(plan: FilePlan, { dryRun, steps, undo }: Work): readonly string[] {
   const done = dryRun ? undefined : perform(plan);
   if (done !== undefined) undo.push(done.rollBack);
-  steps.push(
-    ...plan.files.map((file) => {
-      const { what, path, note } = file;
-      return { what, path, change: wordFor(file), ...(note === undefined ? {} : { note }) };
-    }),
-  );
+  for (const file of plan.files) {
+    const { what, path, note } = file;
+    steps.push({ what, path, change: changeOf(file), ...(note && { note }) });
+  }
   return done?.directories ?? [];
 }
 
-function wordFor({ before, after, restores }: FileChange): SetupStep['change'] {
+function changeOf({ before, after, restores }: FileChange): SetupStep['change'] {
   if (before === after) return 'unchanged';
   if (after === undefined) return 'removed';
   if (restores) return 'restored';
   return before === undefined ? 'created' : 'updated';
 }
 
-export type FileEdit = {
+type FileEdit = {
   readonly path: string;
   readonly what: SetupStep['what'];
   readonly note?: string;
   readonly edit: (text: string | undefined) => TextEdit;
   /** How the name of a copy begins, where it is not `what`. */
   readonly name?: string;
-  /** Whether something of ours stands in a text; then it is not how the user had it. */
+  /** Whether a text has something of ours in it, and so is not the user's original. */
   readonly holdsOurs?: (text: string) => boolean;
-  /** What an earlier install wrote down about the file. */
-  readonly known?: SettingsRecord | undefined;
+  /** The record that an earlier install kept of the file. */
+  readonly known?: FileRecord | undefined;
 };
 
 export type EditedFile = {
   readonly kind: 'edited' | 'unchanged';
-  /** By which planRestore() knows what to put back. */
-  readonly record: SettingsRecord;
+  /** From which planRestore() restores the file. */
+  readonly record: FileRecord;
   /** Directories that were made for it, outermost first. */
   readonly directories: readonly string[];
 };
 
 /**
- * Changes a file so that uninstall can put it back. Somebody else may write it at the same time: then it is planned once
+ * Changes a file so that uninstall can restore it. When another program writes it at the same time, it is planned once
  * more. @throws Error when a file cannot be read or written.
  */
 export function editFile(
-  { path, what, edit, note, name = what, holdsOurs = () => false, known }: FileEdit,
+  { path, what, edit, note, name = what, holdsOurs, known }: FileEdit,
   { backups, now, work }: { readonly backups: string; readonly now: () => Date; readonly work: Work },
 ): EditedFile | Refusal {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
@@ -270,28 +313,25 @@ export function editFile(
     const file = { path: resolveLinks(path), what, before, after, mode: 0o600, ...(note && { note }) };
     const files = withCopy(file, { backups, name: name + extname(path), now });
     try {
-      const directories = carryOut({ files, removes: [] }, work);
-      if (result.kind === 'unchanged' && known !== undefined)
-        return { kind: 'unchanged', record: known, directories };
+      const directories = performSteps({ files }, work);
+      const { kind } = result;
+      if (kind === 'unchanged' && known !== undefined) return { kind, record: known, directories };
       const copy = files.find((one) => one.what === 'backup')?.path;
-      const standing = standingBefore(before, copy, { holdsOurs, known });
-      const record = { path, before: standing, writtenSha256: sha256(after ?? '') };
-      return { kind: result.kind, record, directories };
+      const isUsers = before !== undefined && copy !== undefined && !holdsOurs?.(before);
+      const standing = isUsers
+        ? ({ kind: 'saved', backup: copy, sha256: sha256(before) } as const)
+        : standingBefore(before, known);
+      return { kind, record: { path, before: standing, writtenSha256: sha256(after ?? '') }, directories };
     } catch (error) {
       if (!(error instanceof ChangedFile)) throw error;
     }
   }
-  return { kind: 'refused', reason: 'another program keeps changing the file' };
+  return refused('another program keeps changing the file');
 }
 
-/** What uninstall may put back: the text from before our first edit, as long as nobody has mixed in their own. */
-function standingBefore(
-  text: string | undefined,
-  copy: string | undefined,
-  { holdsOurs, known }: Required<Pick<FileEdit, 'holdsOurs' | 'known'>>,
-): SettingsBefore {
+/** What an earlier install found, as long as nobody has edited the file since. */
+function standingBefore(text: string | undefined, known: FileRecord | undefined): FileRecord['before'] {
   if (text === undefined) return { kind: 'absent' };
-  if (copy !== undefined && !holdsOurs(text)) return { kind: 'saved', backup: copy, sha256: sha256(text) };
   return known?.writtenSha256 === sha256(text) ? known.before : { kind: 'edited-since' };
 }
 
@@ -300,33 +340,33 @@ export type PlannedRestore =
   | (Refusal & { readonly path: string });
 
 /**
- * What is to become of a file that we have changed: as it was before, to the byte, if nobody has touched it since;
- * otherwise without what is ours, which `remove` takes out. @throws UnreadableFile
+ * Plans how a file that we have changed is restored: to the same bytes as before when nobody has edited it since;
+ * otherwise only what is ours is taken out, by `remove`. @throws UnreadableFile
  */
 export function planRestore(
-  { path, before, writtenSha256 }: { readonly path: string } & Partial<SettingsRecord>,
+  { path, before, writtenSha256 }: Pick<FileRecord, 'path'> & Partial<FileRecord>,
   what: SetupStep['what'],
   remove: (text: string, original?: string) => TextRemoval,
 ): PlannedRestore {
-  const textNow = readText(path);
-  const file = { path: resolveLinks(path), what, before: textNow, after: textNow, mode: 0o600 };
-  if (textNow === undefined) return { kind: 'planned', file };
+  const text = readText(path);
+  const file = { path: resolveLinks(path), what, before: text, mode: 0o600 };
+  const planned = (after: string | undefined) => ({ kind: 'planned', file: { ...file, after } }) as const;
+  if (text === undefined) return planned(text);
   const original = originalOf(before);
   const wasAbsent = before?.kind === 'absent';
-  if (writtenSha256 === sha256(textNow)) {
-    if (wasAbsent) return { kind: 'planned', file: { ...file, after: undefined } };
+  if (writtenSha256 === sha256(text)) {
+    if (wasAbsent) return planned(undefined);
     if (original !== undefined && remove(original).kind === 'unchanged')
       return { kind: 'planned', file: { ...file, after: original, restores: true } };
   }
-  const result = remove(textNow, original);
+  const result = remove(text, original);
   if (result.kind === 'refused') return { ...result, path };
-  if (result.kind === 'unchanged') return { kind: 'planned', file };
-  const after = result.kind === 'emptied' && wasAbsent ? undefined : result.text;
-  return { kind: 'planned', file: { ...file, after } };
+  if (result.kind === 'unchanged') return planned(text);
+  return planned(result.kind === 'emptied' && wasAbsent ? undefined : result.text);
 }
 
-/** The copy from before install; undefined when there is none, or it is not what was copied. */
-function originalOf(before: SettingsBefore | undefined): string | undefined {
+/** The text of the copy from before our first edit; undefined when there is none, or it has been changed. */
+function originalOf(before: FileRecord['before'] | undefined): string | undefined {
   if (before?.kind !== 'saved') return undefined;
   const text = orRefused(() => readText(before.backup));
   return typeof text === 'string' && sha256(text) === before.sha256 ? text : undefined;

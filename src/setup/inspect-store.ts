@@ -1,5 +1,6 @@
-import { type AnalysisRun, listRuns } from '../analysis/runs-store.ts';
-import { reasonOf } from '../core/guards.ts';
+import { existsSync } from 'node:fs';
+import { type AnalysisRun, listAnalysisRuns } from '../analysis/analysis-store.ts';
+import { readString, reasonOf } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Db, SCHEMA_VERSION, schemaVersion } from '../database/connection.ts';
@@ -7,22 +8,13 @@ import { getDb } from '../database/db.ts';
 import { queryEvents } from '../database/events.ts';
 import { listGiven, waitingGiven } from '../database/given-contexts.ts';
 import type { GivenContext } from '../database/given-note.ts';
-import { sqliteErrorCode, textIn } from '../database/sqlite.ts';
+import { recordIn, sqliteErrorCode, textIn } from '../database/sqlite.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 
-/** Reading the database for a person: never on a hook's path. */
+/** Reads the database for doctor, status and uninstall; no hook needs this. */
 
 const BUSY_TIMEOUT_MS = 5000;
-
-type DatabaseCounts = {
-  readonly events: Readonly<Record<string, number>>;
-  readonly projects: number;
-  readonly knownFixes: number;
-  readonly openErrors: number;
-  readonly firstEvent: string | null;
-  readonly lastEvent: string | null;
-};
 
 export type DatabaseState =
   | { readonly kind: 'absent' }
@@ -33,7 +25,7 @@ export type DatabaseState =
       readonly kind: 'sound';
       readonly schemaVersion: number;
       readonly isCurrent: boolean;
-      readonly counts: DatabaseCounts;
+      readonly counts: ReturnType<typeof countRows>;
     };
 
 /** Opens the database for reading and checks it thoroughly. Never throws, changes nothing. */
@@ -42,85 +34,98 @@ export function inspectDatabase(paths: StatePaths): DatabaseState {
   try {
     db = getDb(paths, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
     if (db === undefined)
-      return process.getBuiltinModule('node:fs').existsSync(paths.database)
-        ? unreadable('it cannot be opened', false)
+      return existsSync(paths.database)
+        ? { kind: 'unreadable', reason: 'it cannot be opened', isForeign: false }
         : { kind: 'absent' };
     const findings = db.sqlite.all('PRAGMA integrity_check(5)').map((row) => String(row.integrity_check));
     if (findings.join() !== 'ok') return { kind: 'damaged', findings };
     const version = schemaVersion(db.sqlite);
-    return {
-      kind: 'sound',
-      schemaVersion: version,
-      isCurrent: version === SCHEMA_VERSION,
-      counts: countRows(db),
-    };
+    const isCurrent = version === SCHEMA_VERSION;
+    return { kind: 'sound', schemaVersion: version, isCurrent, counts: countRows(db) };
   } catch (error) {
-    const code = sqliteErrorCode(error) ?? '';
-    return unreadable(reasonOf(error), /NOTADB|CORRUPT/.test(code));
+    const isForeign = /NOTADB|CORRUPT/.test(sqliteErrorCode(error) ?? '');
+    return { kind: 'unreadable', reason: reasonOf(error), isForeign };
   } finally {
     db?.sqlite.close();
   }
 }
 
-function unreadable(reason: string, isForeign: boolean): DatabaseState {
-  return { kind: 'unreadable', reason, isForeign };
-}
-
-function countRows(db: Db): DatabaseCounts {
-  const first = (sql: string) => Object.values(db.sqlite.get(sql) ?? {})[0];
-  const number = (sql: string) => Number(first(sql) ?? 0);
-  const { has } = db.shape;
+/** Counts what is recorded, also in a database of another schema, whose missing columns count as empty. */
+function countRows({ sqlite, shape: { has } }: Db) {
+  const first = (table: 'events' | 'error_kb', column: string, selection: string) =>
+    has(table, column) ? Object.values(sqlite.get(`SELECT ${selection}`) ?? {})[0] : undefined;
   const byType = has('events', 'type')
-    ? db.sqlite.all('SELECT type, COUNT(*) AS n FROM events GROUP BY type')
+    ? sqlite.all('SELECT type, COUNT(*) AS n FROM events GROUP BY type')
     : [];
+  const fixes = 'COUNT(*) FROM error_kb WHERE resolution IS';
   return {
     events: Object.fromEntries(byType.map((row) => [String(row.type), Number(row.n)])),
-    projects: has('events', 'project_path') ? number('SELECT COUNT(DISTINCT project_path) FROM events') : 0,
-    knownFixes: has('error_kb', 'resolution')
-      ? number('SELECT COUNT(*) FROM error_kb WHERE resolution IS NOT NULL')
-      : 0,
-    openErrors: has('error_kb', 'state')
-      ? number("SELECT COUNT(*) FROM error_kb WHERE resolution IS NULL AND COALESCE(state, 'open') = 'open'")
-      : 0,
-    firstEvent: has('events', 'ts') ? textIn(first('SELECT MIN(ts) FROM events')) : null,
-    lastEvent: has('events', 'ts') ? textIn(first('SELECT MAX(ts) FROM events')) : null,
+    projects: Number(first('events', 'project_path', 'COUNT(DISTINCT project_path) FROM events') ?? 0),
+    knownFixes: Number(first('error_kb', 'resolution', `${fixes} NOT NULL`) ?? 0),
+    openErrors: Number(first('error_kb', 'state', `${fixes} NULL AND COALESCE(state, 'open') = 'open'`) ?? 0),
+    firstEvent: textIn(first('events', 'ts', 'MIN(ts) FROM events')),
+    lastEvent: textIn(first('events', 'ts', 'MAX(ts) FROM events')),
   };
 }
-
-type Withheld = { readonly source: 'error' | 'fix'; readonly text: string };
 
 const LOOKED_AT_MAX = 500;
 
 /** Stored texts that agents are not given because they are shaped like instructions. */
-export function listWithheld(paths: StatePaths): Withheld[] {
+export function listWithheld(
+  paths: StatePaths,
+): { readonly source: 'error' | 'fix'; readonly text: string }[] {
   const withheld = readDatabase(paths, (db) => {
     const errors = queryEvents({ type: 'tool_error', limit: LOOKED_AT_MAX }, db).map((event) =>
       String(event.said ?? event.error),
     );
+    const newest = 'WHERE resolution IS NOT NULL ORDER BY rowid DESC LIMIT ?';
     const fixes = db.shape.has('error_kb', 'resolution')
       ? db.sqlite
-          .all(
-            'SELECT resolution FROM error_kb WHERE resolution IS NOT NULL ORDER BY rowid DESC LIMIT ?',
-            LOOKED_AT_MAX,
-          )
+          .all(`SELECT resolution FROM error_kb ${newest}`, LOOKED_AT_MAX)
           .map((row) => resolutionText(String(row.resolution)))
       : [];
-    const shaped = (source: Withheld['source'], texts: string[]) =>
+    const shaped = (source: 'error' | 'fix', texts: string[]) =>
       [...new Set(texts)].filter(isInstructionShaped).map((text) => ({ source, text }));
     return [...shaped('error', errors), ...shaped('fix', fixes)];
   });
   return withheld ?? [];
 }
 
-/** What the learning loop has done lately. */
+/** What apply wrote for a suggestion, as far as setup needs to know. */
+export type AppliedFile = {
+  readonly id: string;
+  readonly type: string;
+  readonly path: string;
+  /** Of a file that is ours as a whole; of a hook: it is code, which an earlier version wrote. */
+  readonly sha256: string | undefined;
+};
+
+/** The files that applied suggestions have changed. @throws what SQLite throws. */
+export function listAppliedFiles(paths: StatePaths): AppliedFile[] {
+  const rows = readDatabase(paths, (db) =>
+    db.shape.has('suggestions', 'status')
+      ? db.sqlite.all(
+          `SELECT id, type, applied FROM suggestions
+           WHERE status = 'applied' AND type IN ('skill', 'claude_md', 'hook') ORDER BY priority DESC, ts, id`,
+        )
+      : [],
+  );
+  return (rows ?? []).flatMap(({ id, type, applied }) => {
+    const record = recordIn(applied);
+    const path = readString(record, 'path');
+    if (path === undefined) return [];
+    return [{ id: String(id), type: String(type), path, sha256: readString(record, 'sha256') }];
+  });
+}
+
+/** What the learning loop has done lately: the newest analyses, how many suggestions have each status, what agents were given. */
 export type LearningState = {
   readonly runs: readonly AnalysisRun[];
-  /** How many suggestions have each status. */
   readonly suggestions: Readonly<Record<string, number>>;
   readonly given: readonly GivenContext[];
 };
 
-/** The newest analyses, and which sub-agent was given what, also where no writer has taken that in yet. */
+/** The newest of each, including what sub-agents were given and no writer has stored yet. */
 export function inspectLearning(paths: StatePaths, limit: number): LearningState {
   const waiting = waitingGiven(paths);
   const stored = readDatabase(paths, (db) => {
@@ -128,50 +133,33 @@ export function inspectLearning(paths: StatePaths, limit: number): LearningState
     const counts = db.sqlite.all(
       'SELECT status, COUNT(*) AS n FROM suggestions GROUP BY status ORDER BY status',
     );
-    return {
-      runs: listRuns(limit, db),
-      suggestions: Object.fromEntries(counts.map((row) => [String(row.status), Number(row.n)])),
-      given: listGiven(limit, db),
-    };
+    const suggestions = Object.fromEntries(counts.map((row) => [String(row.status), Number(row.n)]));
+    return { runs: listAnalysisRuns(limit, db), suggestions, given: listGiven(limit, db) };
   });
-  const known = new Set(stored?.given.map(({ agentId }) => agentId));
-  const given = [...waiting.filter(({ agentId }) => !known.has(agentId)), ...(stored?.given ?? [])];
-  return {
-    runs: stored?.runs ?? [],
-    suggestions: stored?.suggestions ?? {},
-    given: given.sort((left, right) => (left.ts < right.ts ? 1 : -1)).slice(0, limit),
-  };
+  const { runs = [], suggestions = {}, given = [] } = stored ?? {};
+  const known = new Set(given.map(({ agentId }) => agentId));
+  const all = [...waiting.filter(({ agentId }) => !known.has(agentId)), ...given];
+  all.sort((left, right) => (left.ts < right.ts ? 1 : -1));
+  return { runs, suggestions, given: all.slice(0, limit) };
 }
 
-export type KnownFix = {
-  readonly error: string;
-  readonly fix: string;
-  readonly project: string;
-  readonly solved: number;
-  readonly seen: number;
-  readonly shown: number;
-};
-
 /** The lessons that most sessions have shown. */
-export function listNewestFixes(paths: StatePaths, limit: number): KnownFix[] {
+export function listNewestFixes(paths: StatePaths, limit: number) {
   const fixes = readDatabase(paths, (db) => {
-    if (!db.isOwn) return [];
-    return db.sqlite
-      .all(
-        'SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY sessions DESC, last_used DESC, id DESC LIMIT ?',
-        limit,
-      )
-      .map((row) => ({
-        error: String(row.said ?? row.error_normalized),
-        fix: resolutionText(String(row.resolution)),
-        project: String(row.project_path),
-        solved: Number(row.use_count),
-        seen: Number(row.seen_count),
-        shown: Number(row.shown_count),
-      }));
+    const sql =
+      'SELECT * FROM error_kb WHERE resolution IS NOT NULL ORDER BY sessions DESC, last_used DESC, id DESC LIMIT ?';
+    return (db.isOwn ? db.sqlite.all(sql, limit) : []).map((row) => ({
+      error: String(row.said ?? row.error_normalized),
+      fix: resolutionText(String(row.resolution)),
+      project: String(row.project_path),
+      solved: Number(row.use_count),
+      seen: Number(row.seen_count),
+      shown: Number(row.shown_count),
+    }));
   });
   return fixes ?? [];
 }
+export type KnownFix = ReturnType<typeof listNewestFixes>[number];
 
 export type KnownProject = { readonly name: string; readonly path: string; readonly events: number };
 

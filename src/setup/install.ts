@@ -11,10 +11,8 @@ import { isRecord, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookEventName, HookMode } from '../hooks/hooks.ts';
 import { readPath } from '../settings/all-settings.ts';
-import type { Config } from '../settings/hook-settings.ts';
-import { parseSettings } from '../settings/hook-settings.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
-import { loadRunSettings } from '../settings/run-settings.ts';
+import { type Config, parseSettings } from '../settings/hook-settings.ts';
+import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
 import {
   copyFileAtomic,
   ensurePrivateDirectory,
@@ -24,27 +22,22 @@ import {
 } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
-import { editFile, readText } from './file-plan.ts';
-import { recogniseEntry } from './hook-command.ts';
+import { editFile, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
 import {
-  type DirectoriesChanged,
   type Failure,
   hookModeIn,
   knownManifest,
   locate,
+  type Manifest,
   manifestText,
   mergeManifest,
   type Place,
-  RUN_AGAIN,
-  rollBack,
-  type SetupProblem,
-  type SetupStep,
-  type Work,
 } from './manifest.ts';
 import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp-registration.ts';
 import {
   inspectHooks,
   type Registration,
+  recogniseEntry,
   registerHooks,
   registrationFor,
   unregisterHooks,
@@ -86,7 +79,7 @@ export type InstallReport =
       /** Nothing had to be changed. */
       readonly upToDate: boolean;
     }
-  | ({ readonly kind: 'failed' } & SetupProblem);
+  | Failure;
 
 /**
  * Installs the running program and registers its hooks; repeating it repairs and updates. Whatever fails, the settings
@@ -95,98 +88,98 @@ export type InstallReport =
 export async function install(options: InstallOptions): Promise<InstallReport> {
   const place = locate(options.env, options.platform);
   if (place.kind === 'failed') return place;
-  if (!options.isCompiled) return notCompiled(options.executablePath);
+  if (!options.isCompiled) {
+    const reason = `this is the source, run by "${options.executablePath}", and not the compiled program`;
+    return failure('install', reason, 'Run "bun run build" and then "dist/self-generation install".');
+  }
+  const { paths } = place;
+  const { now } = options;
   const client = options.clientVersion
     ? ({ kind: 'known', version: options.clientVersion, path: '' } as const)
     : await findClientVersion(options);
   const clientVersion = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(clientVersion);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
+  const refuse = (reason: string) => failure(`register hooks in "${place.settings}"`, reason);
   try {
-    const earlier = knownManifest(place.paths.manifest);
+    const earlier = knownManifest(paths.manifest);
     const mode = options.hooks ?? hookModeIn(earlier);
     const owner = { ...options, place, binaryBefore: earlier?.binary };
-    const isConfigured = existsSync(place.paths.config);
-    const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(place.paths).announce.wake;
+    const isConfigured = existsSync(paths.config);
+    const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(paths).announce.wake;
     const registration = registrationFor({ ...owner, features, mode, wakes: wake === 'on' });
     const text = readText(place.settings);
     const preview = registerHooks(text, registration);
-    if (preview.kind === 'refused') return refused(place, preview.reason);
-    const ownsHome = isMissingOrEmpty(place.paths.home);
-    const directories = makeDirectories(place, work);
-    copyBinary(options.executablePath, place.paths.binary, work);
+    if (preview.kind === 'refused') return refuse(preview.reason);
+    const ownsHome = isMissingOrEmpty(paths.home);
+    const directories = makeDirectories(paths, work);
+    copyBinary(options.executablePath, paths.binary, work);
     const configWritten = writeConfig(place, options, work);
+    const isOurs = (entry: unknown) => recogniseEntry(entry, registration)?.kind === 'ours';
     const settings = editFile(
       {
         path: place.settings,
         what: 'settings',
         edit: (one) => registerHooks(one, registration),
-        holdsOurs: (one) =>
-          unregisterHooks(one, (entry) => recogniseEntry(entry, registration)?.kind === 'ours').kind !==
-          'unchanged',
-        known: earlier?.settings.find((record) => record.path === place.settings),
+        holdsOurs: (one) => unregisterHooks(one, isOurs).kind !== 'unchanged',
+        known: earlier?.settings.find(({ path }) => path === place.settings),
       },
-      { backups: place.paths.backups, now: options.now, work },
+      { backups: paths.backups, now, work },
     );
     if (settings.kind === 'refused') {
       rollBack(work.undo);
-      return refused(place, settings.reason);
+      return refuse(settings.reason);
     }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
-    const mcp = registerMcp({ request: options.mcp, owner, earlier, work, now: options.now });
-    saveManifest(place.paths.manifest, work, {
-      installedAt: options.now().toISOString(),
-      binary: place.paths.binary,
-      ownsHome,
-      configWritten,
-      createdDirectories: [...directories.createdDirectories, ...settings.directories, ...mcp.directories],
+    const {
+      records,
+      directories: made,
+      ...mcp
+    } = registerMcp({ request: options.mcp, owner, earlier, work, now });
+    saveManifest(paths.manifest, work, {
+      version: 1,
+      installedAt: now().toISOString(),
+      binary: paths.binary,
+      createdDirectories: [...directories.created, ...settings.directories, ...made].sort(),
       modesBefore: directories.modesBefore,
-      settings: settings.record,
-      mcp: mcp.records,
-      mode,
+      ownsHome,
+      settings: [settings.record],
+      configWritten,
+      mcp: records.length === 0 ? undefined : records,
+      hooks: mode === 'per-call' ? mode : undefined,
     });
-    const ignored = work.steps.flatMap(({ what, change, note }) =>
-      what === 'config' && change === 'unchanged' && note !== undefined ? [note] : [],
-    );
-    const warnings = [
-      ...clientWarnings(client, mode),
-      ...settingsWarnings(text ?? '', registration),
-      ...mcpWarnings(mcp),
-      ...ignored.map((note) => `${place.paths.config}: ${note}`),
-    ];
-    const upToDate = work.steps.every((step) => step.change === 'unchanged' || step.change === 'kept');
-    const { registered, refused: unregistered } = mcp;
     return {
       kind: 'done',
       steps: work.steps,
-      warnings,
+      warnings: [
+        ...clientWarnings(client, mode),
+        ...settingsWarnings(text ?? '', registration),
+        ...mcpWarnings(mcp),
+        ...work.steps.flatMap(({ what, change, note }) =>
+          what === 'config' && change === 'unchanged' && note ? [`${paths.config}: ${note}`] : [],
+        ),
+      ],
       events: registration.hooks.map(({ event }) => event),
       hooks: mode,
       clientVersion,
-      mcp: { registered, refused: unregistered },
-      upToDate,
+      mcp,
+      upToDate: work.steps.every(({ change }) => change === 'unchanged' || change === 'kept'),
     };
   } catch (error) {
     rollBack(work.undo);
-    return { kind: 'failed', action: 'install', reason: reasonOf(error), advice: RUN_AGAIN };
+    return failure('install', reasonOf(error));
   }
 }
 
-function notCompiled(executablePath: string): Failure {
-  return {
-    kind: 'failed',
-    action: 'install',
-    reason: `this is the source, run by "${executablePath}", and not the compiled program`,
-    advice: 'Run "bun run build" and then "dist/self-generation install".',
-  };
+function failure(
+  action: string,
+  reason: string,
+  advice = 'Correct that and run the command again; nothing was changed.',
+): Failure {
+  return { kind: 'failed', action, reason, advice };
 }
 
-/** The failure of not being able to register hooks, with nothing changed. */
-function refused(place: Place, reason: string): Failure {
-  return { kind: 'failed', action: `register hooks in "${place.settings}"`, reason, advice: RUN_AGAIN };
-}
-
-/** What the user should know of the settings as they stood. */
+/** Warnings about the settings as they were before. */
 function settingsWarnings(text: string, registration: Registration): string[] {
   const found = inspectHooks(text, registration);
   if (found.kind === 'refused') return [];
@@ -196,98 +189,92 @@ function settingsWarnings(text: string, registration: Registration): string[] {
   return [...(found.isDisabled ? [off] : []), ...(replaced > 0 ? [twice] : [])];
 }
 
-/** Ours; those of the client are made with the files that go into them. */
-function makeDirectories({ paths }: Place, work: Work): DirectoriesChanged {
-  const createdDirectories: string[] = [];
+/** Makes our own directories; those of the client are made with the files in them. */
+function makeDirectories(paths: StatePaths, { dryRun, steps, undo }: Work) {
+  const created: string[] = [];
   const modesBefore: { path: string; mode: number }[] = [];
   for (const path of ourDirectories(paths)) {
-    if (!existsSync(path)) work.steps.push({ what: 'directory', path, change: 'created' });
-    if (work.dryRun) continue;
+    if (!existsSync(path)) steps.push({ what: 'directory', path, change: 'created' });
+    if (dryRun) continue;
     const result = ensurePrivateDirectory(path);
     if (result.kind === 'created') {
-      createdDirectories.push(...result.directories);
-      for (const directory of result.directories) work.undo.push(() => rmdirSync(directory));
+      created.push(...result.directories);
+      for (const directory of result.directories) undo.push(() => rmdirSync(directory));
     } else if (result.modeBefore !== 0o700) {
       modesBefore.push({ path, mode: result.modeBefore });
-      work.undo.push(() => chmodSync(path, result.modeBefore));
-      work.steps.push({ what: 'directory', path, change: 'updated', note: 'only you can look into it now' });
+      undo.push(() => chmodSync(path, result.modeBefore));
+      steps.push({ what: 'directory', path, change: 'updated', note: 'only you can look into it now' });
     }
   }
-  return { createdDirectories, modesBefore };
+  return { created, modesBefore };
 }
 
-/** What install makes, outermost first. */
+/** The directories that install makes, outermost first. */
 export function ourDirectories(paths: StatePaths): string[] {
-  return [
-    ...[paths.home, paths.hooks, paths.data, paths.heartbeats, paths.given, paths.tasks],
-    ...[dirname(paths.hookLog), paths.backups],
-  ];
+  const { home, hooks, data, heartbeats, given, tasks, hookLog, backups } = paths;
+  return [home, hooks, data, heartbeats, given, tasks, dirname(hookLog), backups];
 }
 
 function isMissingOrEmpty(directory: string): boolean {
   return !existsSync(directory) || readdirSync(directory).length === 0;
 }
 
-function copyBinary(source: string, target: string, work: Work): void {
+function copyBinary(source: string, target: string, { dryRun, steps, undo }: Work): void {
   const existed = existsSync(target);
-  if (existed && (realPath(source) === realPath(target) || hasSameBytes(source, target))) {
-    work.steps.push({ what: 'binary', path: target, change: 'unchanged' });
-    return;
-  }
-  work.steps.push({ what: 'binary', path: target, change: existed ? 'updated' : 'created' });
-  if (work.dryRun) return;
+  const isSame = existed && (realPath(source) === realPath(target) || hasSameBytes(source, target));
+  const change = isSame ? 'unchanged' : existed ? 'updated' : 'created';
+  steps.push({ what: 'binary', path: target, change });
+  if (dryRun || isSame) return;
   copyFileAtomic(source, target, { mode: 0o700 });
-  if (!existed) work.undo.push(() => rmSync(target));
+  if (!existed) undo.push(() => rmSync(target));
 }
 
-/** What a plain Claude Code needs, whose agents have none of the built-in names. */
+/** Without agent names in the settings, the agents of a plain Claude Code are told nothing. */
 const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
 
-/** Settings that are there are the user's: an answer does not change them. */
-function keptNote({ analysisOnSessionEnd, lessonsModel, wake }: InstallOptions): string | undefined {
-  const commands = [
-    ...(analysisOnSessionEnd === undefined ? [] : ['analysisOnSessionEnd true']),
-    ...(lessonsModel === undefined ? [] : [`lessons.model ${lessonsModel}`]),
-    ...(wake === undefined ? [] : [`announce.wake ${wake}`]),
-  ].map((setting) => `self-generation config set ${setting}`);
+/** Existing settings are the user's and are not changed: returns the commands that would, if an answer asks for it. */
+function keptNote(path: string, { analysisOnSessionEnd, lessonsModel, wake }: InstallOptions) {
+  const value = parseSettings(readPlainFile(path).toString());
+  if (!isRecord(value) || readPath(value, 'subagentContext.agents') === undefined) return NO_AGENTS;
+  const answers = { analysisOnSessionEnd, 'lessons.model': lessonsModel, 'announce.wake': wake };
+  const commands = Object.entries(answers)
+    .filter(([, answer]) => answer !== undefined)
+    .map(([key, answer]) => `self-generation config set ${key} ${answer}`);
   return commands.length === 0 ? undefined : `as you have it: ${commands.join('; ')}`;
 }
 
-function namesAgents(configPath: string): boolean {
-  const value = parseSettings(readPlainFile(configPath).toString());
-  return isRecord(value) && readPath(value, 'subagentContext.agents') !== undefined;
-}
-
-/** The text that was written, or undefined when the user has a config.json already. */
+/** Returns the text that was written, or undefined when the user has a config.json already. */
 function writeConfig(place: Place, options: InstallOptions, work: Work): string | undefined {
   const { projectDirectory, analysisOnSessionEnd, lessonsModel, wake, now } = options;
-  const path = place.paths.config;
+  const { config: path, backups } = place.paths;
   if (existsSync(path)) {
-    const note = namesAgents(path) ? keptNote(options) : NO_AGENTS;
-    work.steps.push({ what: 'config', path, change: 'unchanged', ...(note === undefined ? {} : { note }) });
+    const note = keptNote(path, options);
+    work.steps.push({ what: 'config', path, change: 'unchanged', ...(note && { note }) });
     return undefined;
   }
   const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];
   const own = writingAgents(directories.flatMap(readAgentFiles));
   const agents = [...new Set(['general-purpose', ...own])];
-  const analysis = analysisOnSessionEnd === undefined ? {} : { analysisOnSessionEnd };
-  const lessons = lessonsModel === undefined ? {} : { lessons: { model: lessonsModel } };
-  const announce = wake === undefined ? {} : { announce: { wake } };
-  const settings = { subagentContext: { agents }, ...lessons, ...analysis, ...announce };
+  const settings = {
+    subagentContext: { agents },
+    lessons: lessonsModel && { model: lessonsModel },
+    analysisOnSessionEnd,
+    announce: wake && { wake },
+  };
   const text = `${JSON.stringify(settings, null, 2)}\n`;
+  const note = `for ${agents.join(', ')}`;
   const edit = (standing?: string) =>
     standing === undefined ? ({ kind: 'edited', text } as const) : ({ kind: 'unchanged' } as const);
-  const note = `for ${agents.join(', ')}`;
-  const written = editFile({ path, what: 'config', edit, note }, { backups: place.paths.backups, now, work });
+  const written = editFile({ path, what: 'config', edit, note }, { backups, now, work });
   return written.kind === 'edited' ? text : undefined;
 }
 
 /** The earlier manifest is read again: another install may have ended since this one began. */
-function saveManifest(path: string, work: Work, now: Parameters<typeof mergeManifest>[1]): void {
+function saveManifest(path: string, { dryRun, steps }: Work, manifest: Manifest): void {
   const earlier = knownManifest(path);
-  const text = manifestText(mergeManifest(earlier, now));
+  const text = manifestText(mergeManifest(earlier, manifest));
   const isSame = earlier !== undefined && manifestText(earlier) === text;
   const change = isSame ? 'unchanged' : earlier === undefined ? 'created' : 'updated';
-  work.steps.push({ what: 'manifest', path, change });
-  if (!isSame && !work.dryRun) writeFileAtomic(path, text, { mode: 0o600 });
+  steps.push({ what: 'manifest', path, change });
+  if (!isSame && !dryRun) writeFileAtomic(path, text, { mode: 0o600 });
 }

@@ -2,20 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { mergeEntry, type ServerEntry, takenReason } from '../clients/server-entry.ts';
 import { isRecord, type Json } from '../core/guards.ts';
-import type { TextEdit, TextRemoval } from './file-plan.ts';
+import { type Refusal, refused, type TextEdit, type TextRemoval } from './file-plan.ts';
 
 /**
  * The settings of clients: one JSON object in a file, which people write by hand, with comments and trailing commas, read
- * and edited as text. jsonc-parser's own `modify` reformats the lines it touches and loses characters after a trailing
- * comma, so only its parser is used here.
+ * and edited as text; one entry of one object, such as `mcpServers.self-generation`, is set and removed. jsonc-parser's own
+ * `modify` reformats the lines it touches and loses characters after a trailing comma, so only its parser is used here.
  */
 
 /** A text and its tree, whose offsets count in that text. */
 export type Document = { readonly text: string; readonly root: Node };
 
-type ParsedDocument =
-  | ({ readonly kind: 'parsed' } & Document)
-  | { readonly kind: 'refused'; readonly reason: string };
+type ParsedDocument = ({ readonly kind: 'parsed' } & Document) | Refusal;
 
 const BOM = '\uFEFF';
 
@@ -28,28 +26,20 @@ export function parseDocument(source: string, fresh = '{}\n'): ParsedDocument {
   const root = parseTree(mark ? ` ${text.slice(1)}` : text, errors, { allowTrailingComma: true });
   const [error] = errors;
   if (error !== undefined || root === undefined) {
-    const at = place(text, error?.offset ?? 0);
-    return { kind: 'refused', reason: `${at}: not valid JSON (${wordsFor(error)}); correct it there` };
+    const name = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
+    const words = name.replace(/(?<=[a-z])[A-Z]/g, ' $&').toLowerCase(); // `comma expected`
+    return refused(`${positionIn(text, error?.offset ?? 0)}: not valid JSON (${words}); correct it there`);
   }
   if (root.type === 'object') return { kind: 'parsed', text, root };
-  return {
-    kind: 'refused',
-    reason: `${place(text, root.offset)}: not a JSON object; settings have to be {…}`,
-  };
+  return refused(`${positionIn(text, root.offset)}: not a JSON object; settings have to be {…}`);
 }
 
-/** After our own edit, which has to leave a document that can be read. */
+/** Parses the result of our own edit. @throws Error when it is not valid, which would be a fault of ours. */
 export function reparse(text: string): Document {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused')
     throw new Error(`Cannot edit the settings: the result would be wrong at ${parsed.reason}`);
   return parsed;
-}
-
-/** `CommaExpected` as `comma expected`. */
-function wordsFor(error: ParseError | undefined): string {
-  const name = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
-  return name.replace(/(?<=[a-z])[A-Z]/g, ' $&').toLowerCase();
 }
 
 /** The text with a value added at the end of a list, or of an object under a key that it does not have. */
@@ -80,6 +70,20 @@ export function appendTo(
   ].join('');
 }
 
+/** The text with this value at a path of keys: in place of what stands there, or added with what is missing above it. */
+export function insertAt(document: Document, path: readonly string[], value: unknown): string {
+  let node = document.root;
+  for (const [depth, key] of path.entries()) {
+    const next = propertyValue(node, key);
+    if (next === undefined) {
+      const rest = path.slice(depth + 1).reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
+      return appendTo(document, node, { key, value: rest });
+    }
+    node = next;
+  }
+  return replaceNode(document, node, value);
+}
+
 /** The text with another value in place of this one; one that stood on one line stays on one line. */
 export function replaceNode({ text, root }: Document, node: Node, value: unknown): string {
   const style = styleOf(text, root);
@@ -90,19 +94,18 @@ export function replaceNode({ text, root }: Document, node: Node, value: unknown
 
 /** The text without this item or property, its comma and the line that it leaves blank. Comments around it stay. */
 export function removeNode(text: string, node: Node): string {
-  const siblings = node.parent?.children ?? [];
-  const previous = siblings[siblings.indexOf(node) - 1];
-  const comma = commaAfter(text, node);
-  const otherComma = comma === undefined && previous ? commaAfter(text, previous) : comma;
-  const cuts: Span[] = [{ from: node.offset, to: endOf(node) }];
-  if (otherComma !== undefined) cuts.push({ from: otherComma, to: otherComma + 1 });
-  cuts.sort((left, right) => left.from - right.from);
-  const [first, second] = cuts;
-  if (first && second && text.slice(first.to, second.from).trim() === '') {
-    cuts.splice(0, 2, { from: first.from, to: second.to });
-  }
   const holder = node.parent;
-  const left = cuts.reduceRight((rest, cut) => cutOut(rest, cut), text);
+  const siblings = holder?.children ?? [];
+  const previous = siblings[siblings.indexOf(node) - 1];
+  const comma = commaAfter(text, node) ?? (previous && commaAfter(text, previous));
+  const cuts = [[node.offset, endOf(node)] as const];
+  if (comma !== undefined) cuts.push([comma, comma + 1]);
+  const [last, first] = cuts.sort(([left], [right]) => right - left);
+  const isOne = last && first && text.slice(first[1], last[0]).trim() === '';
+  const left = (isOne ? [[first[0], last[1]] as const] : cuts).reduce(
+    (rest, [from, to]) => cutOut(rest, from, to),
+    text,
+  );
   if (holder === undefined || siblings.length > 1) return left;
   const close = holder.offset + holder.length - 1 - (text.length - left.length);
   const isBlank = left.slice(holder.offset + 1, close).trim() === '';
@@ -129,9 +132,12 @@ export function keyOf(property: Node): string {
   return String(property.children?.[0]?.value);
 }
 
-/** The value that a reader takes: with a key that stands there twice, the last. */
-export function propertyValue(object: Node, key: string): Node | undefined {
-  return properties(object).findLast((property) => keyOf(property) === key)?.children?.[1];
+/** The value at a path of keys as a reader takes it: with a key that stands there twice, the last. */
+export function propertyValue(object: Node | undefined, ...path: readonly string[]): Node | undefined {
+  return path.reduce<Node | undefined>(
+    (node, key) => properties(node).findLast((property) => keyOf(property) === key)?.children?.[1],
+    object,
+  );
 }
 
 /** The value that a node stands for. */
@@ -139,8 +145,8 @@ export function jsonOf(node: Node | undefined): unknown {
   return node === undefined ? undefined : getNodeValue(node);
 }
 
-/** `line 3, column 5`, for a person. */
-export function place(text: string, offset: number): string {
+/** `line 3, column 5`, counted from 1. */
+export function positionIn(text: string, offset: number): string {
   const before = text
     .slice(0, offset)
     .replace(BOM, '')
@@ -148,18 +154,15 @@ export function place(text: string, offset: number): string {
   return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
-type Span = { readonly from: number; readonly to: number };
-
 /** Takes the whole line when nothing else stands on it; with an item and its comma also the blanks that follow. */
-function cutOut(text: string, { from, to }: Span): string {
+function cutOut(text: string, from: number, to: number): string {
   const lineStart = text.lastIndexOf('\n', from - 1) + 1;
-  const blanks = /^[ \t]*/.exec(text.slice(to))?.[0].length ?? 0;
-  const lineEnd = /^\r?\n/.exec(text.slice(to + blanks, to + blanks + 2))?.[0].length;
+  const [, blanks = '', lineEnd = ''] = /^([ \t]*)(\r?\n)?/.exec(text.slice(to)) ?? [];
   const startsItsLine = text.slice(lineStart, from).trim() === '' && lineStart > 0;
-  if (startsItsLine && lineEnd !== undefined)
-    return text.slice(0, lineStart) + text.slice(to + blanks + lineEnd);
-  const itemAndComma = to - from > 1 && text[to - 1] === ',' && lineEnd === undefined;
-  return text.slice(0, from) + text.slice(itemAndComma ? to + blanks : to);
+  if (startsItsLine && lineEnd !== '')
+    return text.slice(0, lineStart) + text.slice(to + blanks.length + lineEnd.length);
+  const isItemAndComma = to - from > 1 && text[to - 1] === ',' && lineEnd === '';
+  return text.slice(0, from) + text.slice(isItemAndComma ? to + blanks.length : to);
 }
 
 type Style = { readonly eol: string; readonly unit: string; readonly isCompact: boolean };
@@ -190,9 +193,7 @@ function endOf(node: Node): number {
 
 /** Where the last character before the closing bracket that is not white space ends. */
 function endOfContent(text: string, close: number): number {
-  let end = close;
-  while (end > 0 && ' \t\n\r'.includes(text.charAt(end - 1))) end--;
-  return end;
+  return text.slice(0, close).replace(/[ \t\n\r]+$/, '').length;
 }
 
 function indentAt(text: string, offset: number): string {
@@ -213,8 +214,6 @@ function commaAfter(text: string, node: Node): number | undefined {
   return text[trivia.lastIndex] === ',' ? trivia.lastIndex : undefined;
 }
 
-/** One entry of an object in a client's settings: `mcpServers.self-generation`. All else keeps its bytes. */
-
 /** OpenCode puts its schema into every file. */
 const EMPTY = /^\s*\{\s*(?:"\$schema"\s*:\s*"[^"\\]*"\s*,?\s*)?\}\s*$/;
 
@@ -223,7 +222,7 @@ export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh
   const parsed = parseDocument(text ?? '', `${JSON.stringify(fresh, null, 2)}\n`);
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, entry);
-  if (objection !== undefined) return { kind: 'refused', reason: objection };
+  if (objection !== undefined) return refused(objection);
   const after = withEntry(parsed, entry);
   return after === text ? { kind: 'unchanged' } : { kind: 'edited', text: reparse(after).text };
 }
@@ -235,11 +234,9 @@ export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh
 export function removeJsonEntry(text: string, entry: ServerEntry, original?: string): TextRemoval {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
-  const property = properties(propertyValue(parsed.root, entry.holder)).findLast(
-    (one) => keyOf(one) === entry.name,
-  );
-  if (property === undefined || !entry.isOurs(jsonOf(property.children?.[1]))) return { kind: 'unchanged' };
-  const without = reparse(removeNode(text, property));
+  const value = propertyValue(parsed.root, entry.holder, entry.name);
+  if (value?.parent === undefined || !entry.isOurs(jsonOf(value))) return { kind: 'unchanged' };
+  const without = reparse(removeNode(text, value.parent));
   const holder = hadHolder(original, entry) ? undefined : blankProperty(without, entry.holder);
   const after = holder === undefined ? without : reparse(removeNode(without.text, holder));
   return { kind: EMPTY.test(after.text) ? 'emptied' : 'edited', text: after.text };
@@ -262,18 +259,12 @@ function blankProperty({ text, root }: Document, key: string): Node | undefined 
 export function readJsonEntry(text: string, { holder, name }: Pick<ServerEntry, 'holder' | 'name'>): unknown {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return undefined;
-  return jsonOf(propertyValue(propertyValue(parsed.root, holder) ?? parsed.root, name));
+  return jsonOf(propertyValue(parsed.root, holder, name));
 }
 
 function withEntry(document: Document, { holder, name, wanted }: ServerEntry): string {
-  const object = propertyValue(document.root, holder);
-  if (object === undefined) {
-    return appendTo(document, document.root, { key: holder, value: { [name]: wanted } });
-  }
-  const standing = propertyValue(object, name);
-  if (standing === undefined) return appendTo(document, object, { key: name, value: wanted });
-  const current = jsonOf(standing);
-  if (!isRecord(current)) return replaceNode(document, standing, wanted);
+  const current = jsonOf(propertyValue(document.root, holder, name));
+  if (!isRecord(current)) return insertAt(document, [holder, name], wanted);
   return withValues(document, [holder, name], mergeEntry(current, wanted)).text;
 }
 
@@ -281,35 +272,38 @@ function withEntry(document: Document, { holder, name, wanted }: ServerEntry): s
 function withValues(document: Document, path: readonly string[], values: Json): Document {
   let result = document;
   for (const [key, value] of Object.entries(values)) {
-    const object = path.reduce<Node | undefined>(
-      (node, one) => node && propertyValue(node, one),
-      result.root,
-    );
-    if (object === undefined) return result;
-    const standing = propertyValue(object, key);
-    if (standing === undefined) result = reparse(appendTo(result, object, { key, value }));
-    else if (standing.type === 'object' && isRecord(value))
-      result = withValues(result, [...path, key], value);
+    const standing = propertyValue(result.root, ...path, key);
+    if (standing?.type === 'object' && isRecord(value)) result = withValues(result, [...path, key], value);
     else if (!isDeepStrictEqual(jsonOf(standing), value))
-      result = reparse(replaceNode(result, standing, value));
+      result = reparse(insertAt(result, [...path, key], value));
   }
   return result;
 }
 
-/** Why the entry cannot be put there without guessing what the file's author means, or undefined. */
-function objectionTo({ root, text }: Document, { holder, name, isOurs }: ServerEntry): string | undefined {
-  const at = (offset: number) => place(text, offset);
-  const [, second] = properties(root).filter((property) => keyOf(property) === holder);
+/** Why nothing can be put into the object under this key of the document without guessing what its author means. */
+export function objectionToHolder({ root, text }: Document, key: string): string | undefined {
+  const second = secondProperty(root, key);
   if (second !== undefined)
-    return `${at(second.offset)}: "${holder}" stands there a second time; merge the two`;
-  const object = propertyValue(root, holder);
-  if (object === undefined) return undefined;
-  if (object.type !== 'object')
-    return `${at(object.offset)}: "${holder}" is not an object; make it {} or remove it`;
-  const named = properties(object).filter((property) => keyOf(property) === name);
-  const foreign = named.find((property) => !isOurs(jsonOf(property.children?.[1])));
-  if (foreign !== undefined) return `${at(foreign.offset)}: ${takenReason(name)}`;
-  if (named[1] !== undefined)
-    return `${at(named[1].offset)}: "${name}" stands there a second time; remove one`;
-  return undefined;
+    return `${positionIn(text, second.offset)}: "${key}" stands there a second time; merge the two`;
+  const object = propertyValue(root, key);
+  if (object === undefined || object.type === 'object') return undefined;
+  return `${positionIn(text, object.offset)}: "${key}" is not an object; make it {} or remove it`;
+}
+
+/** A property that stands there although there is one of the same key before it. */
+export function secondProperty(object: Node, key: string): Node | undefined {
+  return properties(object).filter((property) => keyOf(property) === key)[1];
+}
+
+function objectionTo(document: Document, { holder, name, isOurs }: ServerEntry): string | undefined {
+  const objection = objectionToHolder(document, holder);
+  const object = propertyValue(document.root, holder);
+  if (objection !== undefined || object === undefined) return objection;
+  const at = ({ offset }: Node) => positionIn(document.text, offset);
+  const foreign = properties(object).find(
+    (property) => keyOf(property) === name && !isOurs(jsonOf(property.children?.[1])),
+  );
+  if (foreign !== undefined) return `${at(foreign)}: ${takenReason(name)}`;
+  const second = secondProperty(object, name);
+  return second && `${at(second)}: "${name}" stands there a second time; remove one`;
 }

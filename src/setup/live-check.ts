@@ -5,10 +5,10 @@ import { isRecord, parseJson, readRecord, readString, unreachable } from '../cor
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import { HOOKS, type HookEventName } from '../hooks/hooks.ts';
 import { type CommandResult, runCommand } from '../system/run-command.ts';
-import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
+import type { ModelRequest } from './scripted-model.ts';
 import { answer, type Script, say, startScriptedModel, startSubAgent, useTool } from './scripted-model.ts';
 
-export type LiveCheckOptions = {
+type LiveCheckOptions = {
   /** The client: a binary, or its `cli.js`, which is run with the `node` of the PATH. */
   readonly clientPath: string;
   readonly binaryPath: string;
@@ -18,7 +18,7 @@ export type LiveCheckOptions = {
   readonly timeoutMs: number;
 };
 
-export type EventSighting = {
+type EventSighting = {
   readonly event: HookEventName;
   /**
    * `unregistered`: `install` left it out. `not waited for`: a client that ends at once may end before a hook that it does
@@ -27,12 +27,12 @@ export type EventSighting = {
   readonly state: 'seen' | 'not seen' | 'unregistered' | 'not waited for';
 };
 
-export type LiveReport =
+/** `context`: whether the sub-agent's first request told of the error that the session had made before. */
+type LiveReport =
   | {
       readonly kind: 'completed';
       readonly clientVersion: string | undefined;
       readonly events: readonly EventSighting[];
-      /** Whether the sub-agent's first request told of the error that the session had made before. */
       readonly context: 'delivered' | 'not delivered' | 'no sub-agent';
     }
   | { readonly kind: 'failed'; readonly clientVersion: string | undefined; readonly reason: string };
@@ -71,52 +71,34 @@ const SCRIPT: Script = {
  * when the client or the binary misbehaves: that is a report.
  */
 export async function runLiveCheck(options: LiveCheckOptions): Promise<LiveReport> {
-  const root = await mkdtemp(join(options.env.TMPDIR ?? tmpdir(), 'sg-live-'));
+  const { clientPath, binaryPath, env, timeoutMs } = options;
+  const root = await mkdtemp(join(env.TMPDIR ?? tmpdir(), 'sg-live-'));
+  const model = startScriptedModel({ script: SCRIPT });
   try {
-    const directories = await makeClientDirectories(root, options.clientPath);
-    const model = await startScriptedModel({ script: SCRIPT });
-    try {
-      return await check(options, directories, model);
-    } finally {
-      await model.stop();
-    }
+    const directories = await makeClientDirectories(root, clientPath);
+    const clientEnv = clientEnvironment(env, directories, model.url);
+    const stopAt = Date.now() + timeoutMs;
+    const run = ([program = '', ...args]: readonly string[], stdin = '') => {
+      const timeoutMs = Math.max(0, stopAt - Date.now());
+      return runCommand(program, args, { cwd: directories.project, env: clientEnv, stdin, timeoutMs });
+    };
+    const installed = await run([binaryPath, 'install']);
+    if (!hasSucceeded(installed)) return failed(undefined, 'install', installed);
+    const command = [...clientCommand(clientPath), ...CLIENT_ARGUMENTS];
+    const client = await run(command, '[[conv:main]] Check the hooks.');
+    const clientVersion = client.kind === 'exited' ? versionIn(client.stdout) : undefined;
+    if (!hasSucceeded(client)) return failed(clientVersion, 'the client', client);
+    const events = await sightings(directories.home);
+    return { kind: 'completed', clientVersion, events, context: contextIn(model.requests) };
   } finally {
+    await model.stop();
     await removeDirectory(root);
   }
 }
 
-async function check(
-  { clientPath, binaryPath, env, timeoutMs }: LiveCheckOptions,
-  directories: ClientDirectories,
-  model: ScriptedModel,
-): Promise<LiveReport> {
-  const clientEnv = clientEnvironment(env, directories, model.url);
-  const stopAt = Date.now() + timeoutMs;
-  const run = (command: readonly string[], stdin: string) => {
-    const [program = '', ...args] = command;
-    const timeoutMs = Math.max(0, stopAt - Date.now());
-    return runCommand(program, args, { cwd: directories.project, env: clientEnv, stdin, timeoutMs });
-  };
-  const installed = await run([binaryPath, 'install'], '');
-  if (!hasSucceeded(installed)) return failed(undefined, 'install', installed);
-  const client = await run(
-    [...clientCommand(clientPath), ...CLIENT_ARGUMENTS],
-    '[[conv:main]] Check the hooks.',
-  );
-  const clientVersion = client.kind === 'exited' ? versionIn(client.stdout) : undefined;
-  if (!hasSucceeded(client)) return failed(clientVersion, 'the client', client);
-  const events = await sightings(directories.home);
-  return { kind: 'completed', clientVersion, events, context: contextIn(model.requests) };
-}
-
 /** How the client is run without a terminal: the prompt on stdin, one JSON object per line on stdout. */
-export const CLIENT_ARGUMENTS: readonly string[] = [
-  '-p',
-  '--output-format',
-  'stream-json',
-  '--verbose',
-  '--dangerously-skip-permissions',
-];
+export const CLIENT_ARGUMENTS: readonly string[] =
+  '-p --output-format stream-json --verbose --dangerously-skip-permissions'.split(' ');
 
 /** The command that starts this client. */
 export function clientCommand(clientPath: string): readonly [string, ...string[]] {
@@ -131,15 +113,12 @@ export async function makeClientDirectories(root: string, clientPath: string): P
     await mkdir(path, { recursive: true, mode: 0o700 });
   const [program, script] = clientCommand(clientPath);
   if (script === undefined) {
-    await symlink(
-      program,
-      join(directories.bin, process.platform === 'win32' ? basename(program) : 'claude'),
-    );
+    const name = process.platform === 'win32' ? basename(program) : 'claude';
+    await symlink(program, join(directories.bin, name));
   } else {
     const quoted = `'${script.replaceAll("'", "'\\''")}'`;
-    await writeFile(join(directories.bin, 'claude'), `#!/bin/sh\nexec node ${quoted} "$@"\n`, {
-      mode: 0o700,
-    });
+    const text = `#!/bin/sh\nexec node ${quoted} "$@"\n`;
+    await writeFile(join(directories.bin, 'claude'), text, { mode: 0o700 });
   }
   return directories;
 }

@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto';
-import { basename, join, posix, win32 } from 'node:path';
+import { join, posix, win32 } from 'node:path';
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { HookMode } from '../hooks/hooks.ts';
-import { realPath } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
-import type { Owner } from './hook-command.ts';
+import { FILE_RECORD } from './file-plan.ts';
 
 /** Where everything is that install, uninstall and doctor deal with. */
 export type Place = {
@@ -17,6 +15,10 @@ export type Place = {
   readonly claudeDirectory: string;
   readonly settings: string;
 };
+
+/** `Cannot <action>: <reason>. <advice>` */
+export type SetupProblem = { readonly action: string; readonly reason: string; readonly advice: string };
+export type Failure = { readonly kind: 'failed' } & SetupProblem;
 
 /** Where our files and the client's settings are: CLAUDE_CONFIG_DIR when it is set, else `~/.claude`. */
 export function locate(env: Environment, platform: string): Place | Failure {
@@ -29,52 +31,17 @@ export function locate(env: Environment, platform: string): Place | Failure {
   if (paths === undefined || !claudeDirectory)
     return failed('HOME is not set to an absolute path', 'Set it and run again.');
   if (!(platform === 'win32' ? win32 : posix).isAbsolute(claudeDirectory)) {
-    const [name, value] = env.CLAUDE_CONFIG_DIR
-      ? ['CLAUDE_CONFIG_DIR', env.CLAUDE_CONFIG_DIR]
-      : ['HOME', userHome];
-    const advice = `Set it to an absolute path${name === 'HOME' ? '' : ', or unset it,'} and run again.`;
-    return failed(`${name} is "${value}", which is not an absolute path`, advice);
+    const [variable, advice] = env.CLAUDE_CONFIG_DIR
+      ? [
+          `CLAUDE_CONFIG_DIR is "${claudeDirectory}"`,
+          'Set it to an absolute path, or unset it, and run again.',
+        ]
+      : [`HOME is "${userHome}"`, 'Set it to an absolute path and run again.'];
+    return failed(`${variable}, which is not an absolute path`, advice);
   }
-  return {
-    kind: 'found',
-    paths,
-    userHome,
-    claudeDirectory,
-    settings: join(claudeDirectory, 'settings.json'),
-  };
+  const settings = join(claudeDirectory, 'settings.json');
+  return { kind: 'found', paths, userHome, claudeDirectory, settings };
 }
-
-/** By what our entries are recognised: every spelling of the binary's path that a settings file may hold. */
-export function ownerOf(place: Place, platform: string, binaryBefore: string | undefined): Owner {
-  const { paths, userHome } = place;
-  const inRealDirectory = `${realPath(paths.hooks)}/${basename(paths.binary)}`;
-  const binaries = [paths.binary, realPath(paths.binary), inRealDirectory, binaryBefore ?? paths.binary];
-  const scripts =
-    userHome === undefined ? [paths.hooks] : [paths.hooks, `${userHome}/.self-generation/hooks`];
-  return {
-    binaries: [...new Set(binaries)],
-    predecessorDirectories: [...new Set(scripts)],
-    userHome,
-    platform,
-  };
-}
-
-const MODE_BEFORE = z.object({ path: z.string(), mode: z.number() });
-
-const SETTINGS_RECORD = z.object({
-  path: z.string(),
-  /** What stood there before the first install; `edited-since` when the user's edits and ours are mixed by now. */
-  before: z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('absent') }),
-    z.object({ kind: z.literal('saved'), backup: z.string(), sha256: z.string() }),
-    z.object({ kind: z.literal('edited-since') }),
-  ]),
-  /** SHA-256 of the text that install wrote, in hexadecimal digits. */
-  writtenSha256: z.string(),
-});
-
-/** What a client is told of the MCP server, or a command of Claude Code. */
-const MCP_RECORD = SETTINGS_RECORD.extend({ client: z.enum([...CLIENT_NAMES, 'command', 'stop']) });
 
 /** What install did, so that uninstall can undo exactly that: `~/.self-generation/install.json`. */
 const MANIFEST = z.object({
@@ -86,24 +53,25 @@ const MANIFEST = z.object({
   /** Directories that did not exist before, outermost first. Everything else that install touched existed. */
   createdDirectories: z.array(z.string()).readonly(),
   /** Directories that existed with another mode than 0700. */
-  modesBefore: z.array(MODE_BEFORE).readonly(),
+  modesBefore: z.array(z.object({ path: z.string(), mode: z.number() })).readonly(),
   /** Our home directory did not exist, or was empty: everything in it came from us. */
   ownsHome: z.boolean().catch(false),
   /** One for each settings file: people use more than one CLAUDE_CONFIG_DIR. */
-  settings: z.array(SETTINGS_RECORD).readonly(),
+  settings: z.array(FILE_RECORD).readonly(),
   /** The text of config.json when install wrote it; undefined when the file was there already. */
   configWritten: z.string().optional().catch(undefined),
   /** One for each file with our MCP server in it, and the commands /subagents and /stop; none without `install --mcp`. */
-  mcp: z.array(MCP_RECORD).readonly().optional(),
+  mcp: z
+    .array(FILE_RECORD.extend({ client: z.enum([...CLIENT_NAMES, 'command', 'stop']) }))
+    .readonly()
+    .optional(),
   /** How the hooks are registered, where it is not the usual way. */
   hooks: z.literal('per-call').optional().catch(undefined),
 });
 
 export type Manifest = z.infer<typeof MANIFEST>;
-export type DirectoriesChanged = Pick<Manifest, 'createdDirectories' | 'modesBefore'>;
-export type SettingsRecord = z.infer<typeof SETTINGS_RECORD>;
-export type SettingsBefore = SettingsRecord['before'];
-export type McpRecord = z.infer<typeof MCP_RECORD>;
+/** What a client is told of the MCP server, or a command of Claude Code. */
+export type McpRecord = NonNullable<Manifest['mcp']>[number];
 
 type ManifestResult =
   | { readonly kind: 'read'; readonly manifest: Manifest }
@@ -132,29 +100,23 @@ export function knownManifest(path: string): Manifest | undefined {
 }
 
 /** One more install on top of an earlier one: what that one created stays ours, although it stood there this time. */
-export function mergeManifest(
-  earlier: Manifest | undefined,
-  now: Omit<Manifest, 'version' | 'settings' | 'mcp' | 'hooks'> & {
-    readonly settings: SettingsRecord;
-    readonly mcp: readonly McpRecord[];
-    readonly mode: HookMode;
-  },
-): Manifest {
-  const isOf = (path: string) => (record: { readonly path: string }) => record.path === path;
-  const created = [...(earlier?.createdDirectories ?? []), ...now.createdDirectories];
-  const modes = earlier?.modesBefore ?? [];
-  const mcp = [...(earlier?.mcp?.filter(({ path }) => !now.mcp.some(isOf(path))) ?? []), ...now.mcp];
+export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Manifest {
+  if (earlier === undefined) return now;
+  const without = <T extends { readonly path: string }>(
+    records: readonly T[] = [],
+    others: readonly T[] = [],
+  ) => records.filter(({ path }) => !others.some((other) => other.path === path));
+  const mcp = [...without(earlier.mcp, now.mcp), ...(now.mcp ?? [])];
   return {
-    version: 1,
-    installedAt: earlier?.installedAt ?? now.installedAt,
-    binary: now.binary,
-    createdDirectories: [...new Set(created)].sort(), // A directory sorts before what is in it.
-    modesBefore: [...modes, ...now.modesBefore.filter(({ path }) => !modes.some(isOf(path)))],
-    ownsHome: now.ownsHome || earlier?.ownsHome === true,
-    settings: [...(earlier?.settings.filter(({ path }) => path !== now.settings.path) ?? []), now.settings],
-    configWritten: now.configWritten ?? earlier?.configWritten,
+    ...now,
+    installedAt: earlier.installedAt,
+    // A directory sorts before what is in it.
+    createdDirectories: [...new Set([...earlier.createdDirectories, ...now.createdDirectories])].sort(),
+    modesBefore: [...earlier.modesBefore, ...without(now.modesBefore, earlier.modesBefore)],
+    ownsHome: now.ownsHome || earlier.ownsHome,
+    settings: [...without(earlier.settings, now.settings), ...now.settings],
+    configWritten: now.configWritten ?? earlier.configWritten,
     mcp: mcp.length === 0 ? undefined : mcp,
-    hooks: now.mode === 'per-call' ? now.mode : undefined,
   };
 }
 
@@ -163,57 +125,7 @@ export function hookModeIn(manifest: Manifest | undefined): HookMode {
   return manifest?.hooks ?? 'session';
 }
 
-/** The manifest's text: the same manifest gives the same bytes. */
+/** The manifest's text: the same bytes for the same manifest. */
 export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, null, 2)}\n`;
-}
-
-/** SHA-256 of a text's UTF-8 bytes, in hexadecimal digits. */
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
-/** One thing that was done, or in a dry run would be done. */
-export type SetupStep = {
-  readonly what:
-    | 'directory'
-    | 'binary'
-    | 'script'
-    | 'config'
-    | 'backup'
-    | 'settings'
-    | 'mcp'
-    | 'rule'
-    | 'skill'
-    | 'manifest'
-    | 'data';
-  readonly path: string;
-  readonly change: 'created' | 'updated' | 'removed' | 'restored' | 'unchanged' | 'kept';
-  /** Why, where it does not go without saying. */
-  readonly note?: string;
-};
-
-/** `Cannot <action>: <reason>. <advice>` */
-export type SetupProblem = { readonly action: string; readonly reason: string; readonly advice: string };
-
-export type Failure = { readonly kind: 'failed' } & SetupProblem;
-
-/** Takes one thing back. */
-export type Undo = () => void;
-
-/** Collects what has been done, and how to undo it. */
-export type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly undo: Undo[] };
-
-/** What to say when an attempt has been undone. */
-export const RUN_AGAIN = 'Correct that and run the command again; nothing was changed.';
-
-/** Undoes what has been done, the last first. Never throws. */
-export function rollBack(undo: Undo[]): void {
-  for (const step of undo.splice(0).reverse()) {
-    try {
-      step();
-    } catch {
-      // What cannot be undone is left; the failure that led here is the one to report.
-    }
-  }
 }

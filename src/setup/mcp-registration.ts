@@ -1,21 +1,37 @@
 import { existsSync } from 'node:fs';
-import { COMMAND_CLIENTS, isCommand } from '../clients/claude/setup.ts';
+import { isAbsolute, join } from 'node:path';
+import {
+  COMMAND_CLIENTS,
+  COMMANDS,
+  type CommandClient,
+  commandText,
+  isCommand,
+} from '../clients/claude/setup.ts';
 import { clientNamed } from '../clients/clients.ts';
+import { HANDED_ON, nameOf, type ServerUser } from '../clients/server-entry.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { reasonOf } from '../core/guards.ts';
+import { isRecord, type Json, reasonOf } from '../core/guards.ts';
+import type { Environment } from '../core/state-paths.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import {
   type EditedFile,
   editFile,
   type FileChange,
-  type FileEdit,
+  orRefused,
   type PlannedRestore,
   planRestore,
   type Refusal,
+  readText,
+  type SetupStep,
+  sha256,
+  type TextEdit,
+  type TextRemoval,
+  type Work,
 } from './file-plan.ts';
-import type { SetupStep, Work } from './manifest.ts';
-import { type Manifest, type McpRecord, sha256 } from './manifest.ts';
-import { clientsThere, type McpClient, type McpOwner, mcpFile } from './mcp-clients.ts';
+import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-file.ts';
+import type { Manifest, McpRecord, Place } from './manifest.ts';
+import { ownerOf } from './settings-file.ts';
+import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
 /** With which clients: these, or all that are there. */
 export type McpRequest = readonly ClientName[] | 'all';
@@ -25,7 +41,7 @@ export type McpReport = {
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 };
 
-export type McpOutcome = McpReport & {
+type McpOutcome = McpReport & {
   readonly records: readonly McpRecord[];
   readonly directories: readonly string[];
 };
@@ -45,28 +61,28 @@ type Registering = {
  */
 export function registerMcp(registering: Registering): McpOutcome {
   const clients = clientsMeant(registering);
-  const records: McpRecord[] = [];
+  const done: { record: McpRecord; directories: readonly string[] }[] = [];
   const refused: { path: string; reason: string }[] = [];
-  const directories: string[] = [];
-  const refuse = (client: McpClient, reason: string) =>
-    refused.push({ path: mcpFile(client, registering.owner).path, reason });
   for (const client of [...clients, ...(clients.includes('claude') ? COMMAND_CLIENTS : [])]) {
+    const { path } = mcpFile(client, registering.owner);
     try {
       const outcome = registerWith(client, registering);
-      if (outcome.kind === 'refused') refuse(client, outcome.reason);
-      else {
-        records.push({ ...outcome.record, client });
-        directories.push(...outcome.directories);
-      }
+      if (outcome.kind === 'refused') refused.push({ path, reason: outcome.reason });
+      else done.push({ record: { ...outcome.record, client }, directories: outcome.directories });
     } catch (error) {
-      refuse(client, reasonOf(error));
+      refused.push({ path, reason: reasonOf(error) });
     }
   }
-  const registered = clients.filter((client) => records.some((record) => record.client === client));
-  return { registered, refused, records, directories };
+  const records = done.map(({ record }) => record);
+  return {
+    registered: clients.filter((client) => records.some((record) => record.client === client)),
+    refused,
+    records,
+    directories: done.flatMap(({ directories }) => directories),
+  };
 }
 
-/** What the user should know: whom it could not be registered with. */
+/** One warning for each client with which it could not be registered. */
 export function mcpWarnings({ refused }: McpReport): string[] {
   return refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`);
 }
@@ -85,15 +101,12 @@ function clientsMeant({ request, owner, earlier }: Registering): readonly Client
 function registerWith(client: McpClient, { owner, earlier, work, now }: Registering): EditedFile | Refusal {
   const file = mcpFile(client, owner);
   const known = earlier?.mcp?.find(({ path }) => path === file.path);
-  const edit = {
-    path: file.path,
-    what: 'mcp',
-    name: `mcp-${client}`,
-    edit: (text) => file.set(text, (one) => known?.writtenSha256 === sha256(one)),
-    holdsOurs: (text) => file.isOurs(file.read(text)),
-    known,
-  } as const satisfies FileEdit;
-  const outcome = editFile(edit, { backups: owner.place.paths.backups, now, work });
+  const edit = (text: string | undefined) => file.set(text, (one) => known?.writtenSha256 === sha256(one));
+  const holdsOurs = (text: string) => file.isOurs(file.read(text));
+  const outcome = editFile(
+    { path: file.path, what: 'mcp', name: `mcp-${client}`, edit, holdsOurs, known },
+    { backups: owner.place.paths.backups, now, work },
+  );
   if (outcome.kind === 'refused' || !isCommand(client)) return outcome;
   return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
 }
@@ -101,40 +114,167 @@ function registerWith(client: McpClient, { owner, earlier, work, now }: Register
 type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
 
 /**
- * What is to become of every file that install told of the MCP server, and of those of this environment's clients: an
- * install that was cut off has written nothing down. @throws UnreadableFile
+ * Plans to remove our server from every recorded file and from those of this environment's clients, since an interrupted
+ * install has recorded nothing. @throws UnreadableFile
  */
 export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
   const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path).remove);
   const recorded: readonly Known[] = manifest?.mcp ?? [];
-  const here: Known[] = [
-    ...CLIENT_NAMES.map((client) => ({ client, path: mcpFile(client, owner).path })),
-    ...COMMAND_CLIENTS.map((client) => ({
-      client,
-      path: mcpFile(client, owner).path,
-      before: { kind: 'absent' } as const,
-    })),
-  ];
-  const isRecorded = ({ path }: Known) => recorded.some((one) => realPath(one.path) === realPath(path));
-  const others = here.filter((one) => !isRecorded(one));
-  return [...recorded.map(planFor), ...others.flatMap((one) => orNothing(() => planFor(one)))];
+  const others = [...CLIENT_NAMES, ...COMMAND_CLIENTS]
+    .map((client): Known => {
+      const { path } = mcpFile(client, owner);
+      return { client, path, ...(isCommand(client) && { before: { kind: 'absent' } }) };
+    })
+    .filter(({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)));
+  // Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here.
+  const changed = others.flatMap((one) => {
+    const plan = orRefused(() => planFor(one));
+    return plan.kind === 'planned' && plan.file.before !== plan.file.after ? [plan] : [];
+  });
+  return [...recorded.map(planFor), ...changed];
 }
 
-/** Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here. */
-function orNothing(plan: () => PlannedRestore): PlannedRestore[] {
-  try {
-    const made = plan();
-    return made.kind === 'refused' || made.file.before === made.file.after ? [] : [made];
-  } catch {
-    return [];
-  }
-}
-
-/** Commands that the user has made their own: they stay. */
+/** The commands that the user has edited, which stay. */
 export function changedCommands(files: readonly FileChange[], manifest: Manifest | undefined): SetupStep[] {
   const commands = (manifest?.mcp ?? []).filter(({ client }) => isCommand(client));
   const paths = commands.map(({ path }) => resolveLinks(path));
   return files
     .filter(({ path, before, after }) => paths.includes(path) && before !== undefined && before === after)
     .map(({ path }) => ({ what: 'mcp', path, change: 'kept', note: 'you have changed it' }));
+}
+
+/** Our MCP server, and the commands /subagents and /stop, in the files of clients. */
+
+/** The server's name in every client; its tools are `mcp__self-generation__sessions_spawn` and so on. */
+const SERVER_NAME = 'self-generation';
+
+/** Who is told of our server: a client in its settings, or Claude Code's user by the commands /subagents and /stop. */
+type McpClient = ClientName | CommandClient;
+
+/** A file of a client, as far as our server goes. */
+type McpFile = {
+  readonly path: string;
+  /** The client's own directory, by which it is seen that there is one. */
+  readonly directory: string;
+  /** `isKnown`: an earlier install wrote that very text. */
+  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => TextEdit;
+  /** `original`: what stood there before install, where that is known. */
+  readonly remove: (text: string, original?: string) => TextRemoval;
+  /** What stands there under our name. */
+  readonly read: (text: string) => unknown;
+  /** Whether an entry starts our program, or is our command. */
+  readonly isOurs: (entry: unknown) => boolean;
+  /** Variables that a provider of the user's takes a key from, and that the client does not hand on to such an entry. */
+  readonly heldBack: (entry: Json) => readonly string[];
+};
+
+export type McpOwner = {
+  readonly place: Place;
+  readonly env: Environment;
+  readonly platform: string;
+  /** Where an earlier install put the program. */
+  readonly binaryBefore: string | undefined;
+};
+
+/** The file of this client, for this user. `known`: where an earlier install found it. */
+export function mcpFile(client: McpClient, owner: McpOwner, known?: string): McpFile {
+  const user = userOf(owner);
+  if (isCommand(client)) {
+    const { claudeDirectory: directory } = user;
+    const name = COMMANDS[client];
+    const path = known ?? join(directory, 'commands', `${name}.md`);
+    return { path, directory, heldBack: () => [], read: (text) => text, ...commandEdits(commandText(name)) };
+  }
+  const { place, format, holder, fresh = {}, entry: entryFor, holdsBack } = clientNamed(client).server;
+  const { directory, path } = place(user);
+  const configured = holdsBack ? configuredVariables(user) : [];
+  const moved = owner.env.SELF_GENERATION_HOME;
+  const wanted = entryFor({
+    command: owner.place.paths.binary,
+    variables: moved !== undefined && isAbsolute(moved) ? { SELF_GENERATION_HOME: moved } : undefined,
+    handedOn: [...HANDED_ON, ...configured],
+  });
+  const isOurs = recogniser(owner);
+  const entry = { holder, name: SERVER_NAME, wanted, isOurs };
+  return {
+    path: known ?? path,
+    directory,
+    isOurs,
+    heldBack: (standing) => configured.filter((name) => !handsOn(standing, name)),
+    ...(format === 'toml'
+      ? {
+          set: (text) => setTomlEntry(text, entry),
+          remove: (text) => removeTomlEntry(text, entry),
+          read: (text) => readTomlEntry(text, entry),
+        }
+      : {
+          set: (text) => setJsonEntry(text, entry, fresh),
+          remove: (text, original) => removeJsonEntry(text, entry, original),
+          read: (text) => readJsonEntry(text, entry),
+        }),
+  };
+}
+
+function userOf({ place, env }: McpOwner): ServerUser {
+  return { env, home: place.userHome ?? place.paths.home, claudeDirectory: place.claudeDirectory };
+}
+
+/** The clients that this user seems to have. */
+function clientsThere(owner: McpOwner): ClientName[] {
+  return CLIENT_NAMES.filter((client) => {
+    const { path, directory } = clientNamed(client).server.place(userOf(owner));
+    return existsSync(path) || existsSync(directory);
+  });
+}
+
+/** What is named in the user's own configuration of every client: each of them may be started by every other. */
+function configuredVariables(user: ServerUser): readonly string[] {
+  const named = CLIENT_NAMES.flatMap((client) => {
+    const { keys, place } = clientNamed(client).server;
+    const files = keys === undefined ? [] : [...(keys.files ?? []), place(user).path];
+    return files.flatMap((path) => namedIn(path, keys?.namedIn ?? (() => [])));
+  });
+  return [...new Set(named)].filter((name) => !HANDED_ON.includes(name));
+}
+
+/** None where the file is missing or cannot be understood: then the client itself does not go by it. */
+function namedIn(path: string, names: (text: string) => readonly string[]): readonly string[] {
+  try {
+    return names(readText(path) ?? '');
+  } catch {
+    return [];
+  }
+}
+
+function handsOn({ env_vars: named, env }: Json, name: string): boolean {
+  return (
+    (Array.isArray(named) && named.some((one) => nameOf(one) === name)) || (isRecord(env) && name in env)
+  );
+}
+
+/** By what it starts: whatever else the user has added. */
+function recogniser({ place, platform, binaryBefore }: McpOwner): (entry: unknown) => boolean {
+  const { binaries } = ownerOf(place, platform, binaryBefore);
+  return (entry) => {
+    if (!isRecord(entry)) return false;
+    const words = Array.isArray(entry.command)
+      ? entry.command
+      : [entry.command, ...(Array.isArray(entry.args) ? entry.args : [])];
+    const [program, first] = words;
+    return typeof program === 'string' && binaries.includes(program) && first === 'mcp';
+  };
+}
+
+/** How a command's file comes to be and goes; somebody else's is left alone, and one that the user has changed is the user's. */
+function commandEdits(wanted: string) {
+  return {
+    isOurs: (text: unknown) => text === wanted,
+    set(text: string | undefined, isKnown: (text: string) => boolean): TextEdit {
+      if (text === wanted) return { kind: 'unchanged' };
+      if (text === undefined || isKnown(text)) return { kind: 'edited', text: wanted };
+      return { kind: 'refused', reason: 'a command of yours has that name; rename it and run again' };
+    },
+    remove: (text: string): TextRemoval =>
+      text === wanted ? { kind: 'emptied', text: '' } : { kind: 'unchanged' },
+  };
 }

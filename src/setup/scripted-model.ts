@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { isRecord, type Json, parseJson, readRecord, readString, unreachable } from '../core/guards.ts';
+import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
 
 /** One piece of an answer. `sub-agent` is the client's tool that starts one: `Agent`, in old clients `Task`. */
-export type Block =
+type Block =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tool'; readonly name: string; readonly input: Json }
   | { readonly kind: 'sub-agent'; readonly input: Json };
 
 /** What the model does when it is asked: it answers, or the service refuses. */
-export type Turn =
+export type ModelTurn =
   | { readonly kind: 'answer'; readonly blocks: readonly Block[]; readonly delayMs?: number }
   | {
       readonly kind: 'error';
@@ -20,7 +19,7 @@ export type Turn =
     };
 
 /** The turns of each conversation, by the name that stands in the token `[[conv:NAME]]` of its prompt. */
-export type Script = Readonly<Record<string, readonly Turn[]>>;
+export type Script = Readonly<Record<string, readonly ModelTurn[]>>;
 
 /** What the client sent. `auxiliary`: a model call that belongs to no conversation of the script. */
 export type ModelRequest =
@@ -28,10 +27,10 @@ export type ModelRequest =
   | { readonly kind: 'auxiliary'; readonly body: Json }
   | { readonly kind: 'other'; readonly method: string; readonly path: string; readonly status: number };
 
-export type ScriptedModelOptions = {
+type ScriptedModelOptions = {
   readonly script: Script;
   /** The answer to a request that belongs to no conversation; without it that is "ok". */
-  readonly auxiliary?: (body: Json) => Turn;
+  readonly auxiliary?: (body: Json) => ModelTurn;
   /** Called when a request has come in completely, before it is answered. */
   readonly onRequest?: (request: ModelRequest) => void;
 };
@@ -51,7 +50,7 @@ const TOKEN = /\[\[conv:([A-Za-z0-9_.-]+)\]\]/g;
 const SUB_AGENT_TOOLS = ['Agent', 'Task'];
 
 /** An answering turn of these blocks. */
-export function answer(...blocks: readonly Block[]): Turn {
+export function answer(...blocks: readonly Block[]): ModelTurn {
   return { kind: 'answer', blocks };
 }
 
@@ -78,83 +77,47 @@ export function startSubAgent(type: string, conversation: string, input: Json = 
  * A stand-in for the Anthropic Messages API that answers by a script, on loopback only. It keeps no state between
  * requests: the conversation and its turn are read from the messages, so retries and parallel agents do no harm.
  */
-export async function startScriptedModel(options: ScriptedModelOptions): Promise<ScriptedModel> {
+export function startScriptedModel({ script, auxiliary, onRequest }: ScriptedModelOptions): ScriptedModel {
   const requests: ModelRequest[] = [];
-  const server = createServer((incoming, response) => {
-    serve(incoming, response, { ...options, requests }).catch((error: unknown) => {
-      if (!response.headersSent) sendError(response, 500, 'api_error', String(error));
-      response.destroy();
-    });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') {
-    throw new Error(`Cannot start the scripted model: no port, address is ${JSON.stringify(address)}`);
-  }
-  const stop = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  return { url: `http://127.0.0.1:${address.port}`, requests, stop };
-}
-
-type Serving = ScriptedModelOptions & { readonly requests: ModelRequest[] };
-
-async function serve(incoming: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
-  const text = await readBody(incoming);
-  const method = incoming.method ?? 'GET';
-  const path = new URL(incoming.url ?? '/', 'http://127.0.0.1').pathname;
   const record = (request: ModelRequest) => {
-    if (serving.requests.length >= REQUESTS_MAX) {
+    if (requests.length >= REQUESTS_MAX)
       throw new Error(`Cannot record a request: there are ${REQUESTS_MAX} already`);
-    }
-    serving.requests.push(request);
-    serving.onRequest?.(request);
+    requests.push(request);
+    onRequest?.(request);
   };
-  if (method !== 'POST' || path !== '/v1/messages') {
-    const status = otherStatus(method, path);
-    record({ kind: 'other', method, path, status });
-    if (status === 404) sendError(response, 404, 'not_found_error', `No such path: ${path}`);
-    else sendJson(response, 200, { input_tokens: Math.ceil(text.length / 4) });
-    return;
-  }
-  const parsed = parseJson(text);
-  const body = isRecord(parsed) ? parsed : {};
-  const request = recognise(body);
-  record(request);
-  const turn = turnOf(serving, request);
-  if (turn.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, turn.delayMs));
-  switch (turn.kind) {
-    case 'error':
-      sendError(response, turn.status, turn.type, turn.message);
-      break;
-    case 'answer':
-      sendMessage(response, body, turn.blocks);
-      break;
-    default:
-      unreachable(turn);
-  }
-}
-
-function otherStatus(method: string, path: string): number {
-  const isKnown = method === 'HEAD' || path === '/' || path === '/v1/messages/count_tokens';
-  return isKnown ? 200 : 404;
-}
-
-async function readBody(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming) {
-    const bytes = Buffer.from(chunk);
-    size += bytes.length;
-    if (size > BODY_BYTES_MAX) throw new Error(`Cannot read the request: more than ${BODY_BYTES_MAX} bytes`);
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const turnOf = (request: ModelRequest): ModelTurn => {
+    if (request.kind === 'auxiliary' && auxiliary !== undefined) return auxiliary(request.body);
+    if (request.kind !== 'turn') return answer(say('ok'));
+    const turns = Object.hasOwn(script, request.conversation) ? script[request.conversation] : undefined;
+    return turns?.[request.turn] ?? answer(say('The script has no further turn.'));
+  };
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0, // A turn may take long.
+    maxRequestBodySize: BODY_BYTES_MAX,
+    async fetch(incoming) {
+      const text = await incoming.text();
+      const { method } = incoming;
+      const { pathname: path } = new URL(incoming.url);
+      if (method !== 'POST' || path !== '/v1/messages') {
+        const isKnown = method === 'HEAD' || path === '/' || path === '/v1/messages/count_tokens';
+        record({ kind: 'other', method, path, status: isKnown ? 200 : 404 });
+        if (!isKnown) return errorResponse(404, 'not_found_error', `No such path: ${path}`);
+        return Response.json({ input_tokens: Math.ceil(text.length / 4) });
+      }
+      const parsed = parseJson(text);
+      const body = isRecord(parsed) ? parsed : {};
+      const request = recognise(body);
+      record(request);
+      const turn = turnOf(request);
+      if (turn.delayMs !== undefined) await Bun.sleep(turn.delayMs);
+      if (turn.kind === 'error') return errorResponse(turn.status, turn.type, turn.message);
+      return messageResponse(body, turn.blocks);
+    },
+    error: (error) => errorResponse(500, 'api_error', String(error)),
+  });
+  return { url: `http://127.0.0.1:${server.port}`, requests, stop: () => server.stop(true) };
 }
 
 /**
@@ -191,13 +154,6 @@ function records(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-function turnOf({ script, auxiliary }: ScriptedModelOptions, request: ModelRequest): Turn {
-  if (request.kind === 'auxiliary' && auxiliary !== undefined) return auxiliary(request.body);
-  if (request.kind !== 'turn') return answer(say('ok'));
-  const turns = Object.hasOwn(script, request.conversation) ? script[request.conversation] : undefined;
-  return turns?.[request.turn] ?? answer(say('The script has no further turn.'));
-}
-
 /** The block as the API words it. Old clients refuse input fields that they do not know, so those are left out. */
 function contentOf(block: Block, tools: readonly Json[]): Json {
   if (block.kind === 'text') return { type: 'text', text: block.text };
@@ -209,7 +165,7 @@ function contentOf(block: Block, tools: readonly Json[]): Json {
   return { type: 'tool_use', id, name: readString(tool, 'name') ?? 'Task', input };
 }
 
-function sendMessage(response: ServerResponse, body: Json, blocks: readonly Block[]): void {
+function messageResponse(body: Json, blocks: readonly Block[]): Response {
   const tools = records(body.tools);
   const content = blocks.map((block) => contentOf(block, tools));
   const message = {
@@ -222,12 +178,9 @@ function sendMessage(response: ServerResponse, body: Json, blocks: readonly Bloc
     stop_sequence: null,
     usage: { input_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 },
   };
-  if (body.stream === true) {
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-    response.end(streamOf(message).join(''));
-  } else {
-    sendJson(response, 200, message);
-  }
+  if (body.stream !== true) return Response.json(message);
+  const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
+  return new Response(streamOf(message).join(''), { headers });
 }
 
 /** The events of a streamed message: its head, then each block opened, filled and closed, then how it ended. */
@@ -249,11 +202,6 @@ function streamOf(message: Json & { readonly content: readonly Json[] }): string
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 }
 
-function sendError(response: ServerResponse, status: number, type: string, message: string): void {
-  sendJson(response, status, { type: 'error', error: { type, message } });
-}
-
-function sendJson(response: ServerResponse, status: number, value: Json): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(value));
+function errorResponse(status: number, type: string, message: string): Response {
+  return Response.json({ type: 'error', error: { type, message } }, { status });
 }

@@ -1,39 +1,169 @@
+import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Node } from 'jsonc-parser';
 import { type ClientFeatures, isKnownToAll } from '../clients/claude/setup.ts';
 import { isRecord, type Json } from '../core/guards.ts';
-import { type Hook, type HookEventName, type HookMode, hooksIn } from '../hooks/hooks.ts';
-import type { Refusal, TextEdit, TextRemoval } from './file-plan.ts';
 import {
-  appliedEntry,
-  type Invocation,
-  type Owner,
-  type RecognisedHook,
-  recogniseEntry,
-  wantedEntry,
-} from './hook-command.ts';
+  HOOKS,
+  type Hook,
+  type HookEventName,
+  type HookMode,
+  type HookName,
+  hooksIn,
+} from '../hooks/hooks.ts';
+import { realPath } from '../system/atomic-file.ts';
+import { type Refusal, refused, type TextEdit, type TextRemoval } from './file-plan.ts';
 import {
   appendTo,
   type Document,
+  insertAt,
   isAlone,
   items,
   jsonOf,
   keyOf,
+  objectionToHolder,
   parseDocument,
-  place,
+  positionIn,
   properties,
   propertyValue,
   removeNode,
   reparse,
   replaceNode,
+  secondProperty,
 } from './json-file.ts';
-import { ownerOf, type Place } from './manifest.ts';
+import type { Place } from './manifest.ts';
+
+/** Our hooks in Claude Code's settings.json: how an entry is recognised and written, text in and text out. */
+
+/** By what an entry of settings.json is known to be ours, or the predecessor's. */
+export type Owner = {
+  /** Absolute spellings of our binary's path. */
+  readonly binaries: readonly string[];
+  /** Where the predecessor kept its scripts, absolute. */
+  readonly predecessorDirectories: readonly string[];
+  /** What `$HOME` stands for in a command. */
+  readonly userHome: string | undefined;
+  readonly platform: string;
+};
+
+/** How the client is to start our binary. */
+export type Invocation = {
+  readonly binary: string;
+  /** `exec`: command and args, run directly. `shell`: one quoted command line, for clients before 2.1.139. */
+  readonly form: 'exec' | 'shell';
+  readonly platform: string;
+  /** The client can start a hook without waiting for it. */
+  readonly knowsAsync?: boolean;
+};
+
+/** One of the product's own hooks, in today's form or as the predecessor registered it. */
+type RecognisedHook = { readonly kind: 'ours' | 'predecessor'; readonly name: HookName };
+/** `applied`: a hook that the user applied from the suggestion with this id. */
+type Recognised = RecognisedHook | { readonly kind: 'applied'; readonly id: string };
+
+/** By what our entries are recognised: every spelling of the binary's path that a settings file may hold. */
+export function ownerOf(place: Place, platform: string, binaryBefore: string | undefined): Owner {
+  const { paths, userHome } = place;
+  const inRealDirectory = `${realPath(paths.hooks)}/${basename(paths.binary)}`;
+  const binaries = [paths.binary, realPath(paths.binary), inRealDirectory, binaryBefore ?? paths.binary];
+  const scripts = [paths.hooks, ...(userHome === undefined ? [] : [`${userHome}/.self-generation/hooks`])];
+  return { binaries: [...new Set(binaries)], predecessorDirectories: scripts, userHome, platform };
+}
+
+/** What a suggestion's id looks like: nothing that means something in a path or to a shell. */
+export const SUGGESTION_ID = /^s[0-9a-z]{9,11}$/;
+/** The names of the scripts that earlier versions wrote for hooks that contain code. */
+export const SCRIPT_FILE = /^s[0-9a-z]{9,11}\.mjs$/;
+
+/**
+ * Whose entry of a group's `hooks` this is, or undefined when it is somebody else's. Whole commands are compared, never
+ * parts of them.
+ */
+export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undefined {
+  if (!isRecord(entry) || typeof entry.command !== 'string') return undefined;
+  if (entry.type !== undefined && entry.type !== 'command') return undefined;
+  const words = wordsOf(entry.command, entry.args, owner);
+  const samePath = (left: string, right: string) => spelling(left, owner) === spelling(right, owner);
+  const known = (name: string | undefined) => HOOKS.find((hook) => hook.name === name)?.name;
+  const [program = '', first = '', second, third = ''] = words;
+  if (first === 'hook' && owner.binaries.some((binary) => samePath(binary, program))) {
+    const name = words.length === 3 ? known(second) : undefined;
+    if (name !== undefined) return { kind: 'ours', name };
+    const isApplied = second === 'applied' || second === 'script'; // As earlier versions called it.
+    if (words.length === 4 && isApplied && SUGGESTION_ID.test(third)) return { kind: 'applied', id: third };
+  }
+  const [, directory = '', script] = /^(.*)[\\/]([a-z-]+)\.mjs$/.exec(words.slice(1).join(' ')) ?? [];
+  const name = known(script);
+  if (program !== 'node' || name === undefined) return undefined;
+  const isTheirs = owner.predecessorDirectories.some((scripts) => samePath(scripts, directory));
+  return isTheirs ? { kind: 'predecessor', name } : undefined;
+}
+
+/** The program and its arguments; none when a shell would do more with the line than start one program. */
+function wordsOf(command: string, args: unknown, owner: Owner): readonly string[] {
+  if (Array.isArray(args)) return args.every((word) => typeof word === 'string') ? [command, ...args] : [];
+  return (owner.platform === 'win32' ? windowsWords(command) : posixWords(command, owner.userHome)) ?? [];
+}
+
+function posixWords(command: string, home = '$HOME'): string[] | undefined {
+  const part =
+    /'([^']*)'|"((?:[^"\\$`]|\\.|\$HOME(?!\w)|\$\{HOME\})*)"|(\$HOME(?!\w)|\$\{HOME\})|\\(.)|([^\s'"\\$`;&|<>()*?[\]{}#!~]+)|([ \t]+)/y;
+  const words = [''];
+  for (let at = 0; at < command.length; at = part.lastIndex) {
+    part.lastIndex = at;
+    const found = part.exec(command);
+    if (found === null) return undefined;
+    const [, single, double, variable, escaped, plain, gap] = found;
+    const expanded = double
+      ?.replace(/\$HOME(?!\w)|\$\{HOME\}/g, () => home)
+      .replace(/\\(["\\$`])/g, (_, character: string) => character);
+    const piece = single ?? expanded ?? escaped ?? plain ?? (variable === undefined ? '' : home);
+    if (gap === undefined) words.push(`${words.pop() ?? ''}${piece}`);
+    else words.push('');
+  }
+  return words.filter((word) => word !== '');
+}
+
+function windowsWords(command: string): string[] | undefined {
+  if (/[&|<>^%]/.test(command)) return undefined;
+  return (command.match(/"[^"]*"|[^\s"]+/g) ?? []).map((word) => word.replaceAll('"', ''));
+}
+
+function spelling(path: string, owner: Owner): string {
+  if (owner.platform !== 'win32') return path.replace(/\/{2,}/g, '/');
+  return path.replace(/[\\/]+/g, '/').toLowerCase();
+}
+
+/** The entry as it has to stand in the file. */
+export function wantedEntry(
+  hook: Pick<Hook, 'name' | 'timeoutSeconds' | 'isAsync' | 'wakes'>,
+  invocation: Invocation,
+): Json {
+  const entry = entryOf(['hook', hook.name], hook.timeoutSeconds, invocation);
+  if (!hook.isAsync || !invocation.knowsAsync) return entry;
+  return { ...entry, async: true, ...(hook.wakes && { asyncRewake: true }) };
+}
+
+/** The entry by which the applied hook of this suggestion is asked. */
+export function appliedEntry(id: string, timeoutSeconds: number, invocation: Invocation): Json {
+  return entryOf(['hook', 'applied', id], timeoutSeconds, invocation);
+}
+
+/** `args`: words that no shell would take apart. */
+function entryOf(args: readonly string[], timeout: number, { binary, form, platform }: Invocation): Json {
+  if (form === 'exec') return { type: 'command', command: binary, args, timeout };
+  // On Windows the line is read by a POSIX shell or by cmd.exe: both take forward slashes inside double quotes.
+  const quoted =
+    platform === 'win32' ? `"${binary.replaceAll('\\', '/')}"` : `'${binary.replaceAll("'", `'\\''`)}'`;
+  return { type: 'command', command: [quoted, ...args].join(' '), timeout };
+}
 
 export type Registration = Owner & Invocation & { readonly hooks: readonly Hook[] };
 
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
 export type FoundEntry = RecognisedHook & { readonly event: string };
 
-export type InspectResult =
+type InspectResult =
   | { readonly kind: 'read'; readonly entries: readonly FoundEntry[]; readonly isDisabled: boolean }
   | Refusal;
 
@@ -76,16 +206,9 @@ export function registerHooks(text: string | undefined, registration: Registrati
   const parsed = parseDocument(text ?? '');
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, registration.hooks);
-  if (objection !== undefined) return { kind: 'refused', reason: objection };
-  let current: Document = parsed;
-  for (let step = 0; step < STEPS_MAX; step++) {
-    const next = nextText(current, registration);
-    if (next === undefined) {
-      return current.text === text ? { kind: 'unchanged' } : { kind: 'edited', text: current.text };
-    }
-    current = reparse(next);
-  }
-  throw new Error(`Cannot register hooks: more than ${STEPS_MAX} edits`);
+  if (objection !== undefined) return refused(objection);
+  const after = editRepeatedly(parsed, (document) => nextText(document, registration));
+  return after === text ? { kind: 'unchanged' } : { kind: 'edited', text: after };
 }
 
 /**
@@ -95,16 +218,23 @@ export function registerHooks(text: string | undefined, registration: Registrati
 export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolean): TextRemoval {
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
-  let current: Document = parsed;
+  const after = editRepeatedly(parsed, (document) => {
+    const entry = entriesOf(document.root).find(({ node }) => isOurs(jsonOf(node)));
+    return entry && removeNode(document.text, withEmptyHolders(entry.node));
+  });
+  if (after === parsed.text) return { kind: 'unchanged' };
+  return { kind: /^\s*\{\s*\}\s*$/.test(after) ? 'emptied' : 'edited', text: after };
+}
+
+/** The text after all the edits, each made in what the one before has left, until none is needed any more. */
+function editRepeatedly(document: Document, edit: (document: Document) => string | undefined): string {
+  let current = document;
   for (let step = 0; step < STEPS_MAX; step++) {
-    const entry = entriesOf(current.root).find(({ node }) => isOurs(jsonOf(node)));
-    if (entry === undefined) {
-      if (current === parsed) return { kind: 'unchanged' };
-      return { kind: /^\s*\{\s*\}\s*$/.test(current.text) ? 'emptied' : 'edited', text: current.text };
-    }
-    current = reparse(removeNode(current.text, withEmptyHolders(entry.node)));
+    const next = edit(current);
+    if (next === undefined) return current.text;
+    current = reparse(next);
   }
-  throw new Error(`Cannot unregister hooks: more than ${STEPS_MAX} edits`);
+  throw new Error(`Cannot edit the settings: more than ${STEPS_MAX} edits`);
 }
 
 /** The hook of an applied suggestion, as the client is to ask it. */
@@ -128,19 +258,17 @@ export function registerApplied(
   const parsed = parseDocument(text);
   if (parsed.kind === 'refused') return parsed;
   const objection = objectionTo(parsed, [hook]);
-  if (objection !== undefined) return { kind: 'refused', reason: objection };
+  if (objection !== undefined) return refused(objection);
   const ours = ownEntries(parsed.root, owner).filter(({ kind }) => kind === 'ours');
   const model =
     ours.find(({ event }) => event === hook.event) ?? (isKnownToAll(hook.event) ? ours[0] : undefined);
-  if (model === undefined) return { kind: 'refused', reason: `no hook of ours stands under "${hook.event}"` };
+  if (model === undefined) return refused(`no hook of ours stands under "${hook.event}"`);
   const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
   const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
   const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
   if (standing.length === 0) return { kind: 'edited', text: appendGroup(parsed, hook, wanted) };
   const isSame = standing.every(({ event, group }) => event === hook.event && matcherFits(group, hook));
-  return isSame
-    ? { kind: 'unchanged' }
-    : { kind: 'refused', reason: 'it is registered already, for something else' };
+  return isSame ? { kind: 'unchanged' } : refused('it is registered already, for something else');
 }
 
 /** Whether an entry is that of this suggestion. */
@@ -182,12 +310,13 @@ function nextText(document: Document, registration: Registration): string | unde
   return superfluous && removeNode(document.text, withEmptyHolders(superfluous.node));
 }
 
+/** What of an entry is ours to say; other keys are the user's. */
+const OWN_KEYS = ['type', 'command', 'args', 'timeout', 'async', 'asyncRewake'];
+
 function isCurrent(entry: OwnEntry, hook: Spot, wanted: Json): boolean {
-  const value = jsonOf(entry.node);
-  const same = (key: string) => isRecord(value) && JSON.stringify(value[key]) === JSON.stringify(wanted[key]);
+  const value = asRecord(jsonOf(entry.node));
   return (
-    matcherFits(entry.group, hook) &&
-    ['type', 'command', 'args', 'timeout', 'async', 'asyncRewake'].every(same)
+    matcherFits(entry.group, hook) && OWN_KEYS.every((key) => isDeepStrictEqual(value[key], wanted[key]))
   );
 }
 
@@ -199,30 +328,19 @@ function matcherFits(group: Node, hook: Spot): boolean {
 }
 
 function rewrite(document: Document, entry: OwnEntry, hook: Spot, wanted: Json): string {
-  const {
-    type: _type,
-    command: _command,
-    args: _args,
-    timeout: _timeout,
-    async: _async,
-    asyncRewake: _asyncRewake,
-    ...others
-  } = asRecord(jsonOf(entry.node));
-  const renewed = { ...wanted, ...others };
+  const without = (node: Node, keys: readonly string[]) =>
+    Object.entries(asRecord(jsonOf(node))).filter(([key]) => !keys.includes(key));
+  const renewed = { ...wanted, ...Object.fromEntries(without(entry.node, OWN_KEYS)) };
   if (matcherFits(entry.group, hook)) return replaceNode(document, entry.node, renewed);
-  const { matcher: _matcher, hooks: _hooks, ...rest } = asRecord(jsonOf(entry.group));
-  return replaceNode(document, entry.group, { ...groupOf(hook, renewed), ...rest });
+  const others = Object.fromEntries(without(entry.group, ['matcher', 'hooks']));
+  return replaceNode(document, entry.group, { ...groupOf(hook, renewed), ...others });
 }
 
 function appendGroup(document: Document, hook: Spot, wanted: Json): string {
   const group = groupOf(hook, wanted);
-  const hooks = propertyValue(document.root, 'hooks');
-  if (hooks === undefined)
-    return appendTo(document, document.root, { key: 'hooks', value: { [hook.event]: [group] } });
-  const event = propertyValue(hooks, hook.event);
-  return event === undefined
-    ? appendTo(document, hooks, { key: hook.event, value: [group] })
-    : appendTo(document, event, { value: group });
+  const groups = propertyValue(document.root, 'hooks', hook.event);
+  if (groups === undefined) return insertAt(document, ['hooks', hook.event], [group]);
+  return appendTo(document, groups, { value: group });
 }
 
 function groupOf(hook: Spot, entry: Json): Json {
@@ -230,23 +348,17 @@ function groupOf(hook: Spot, entry: Json): Json {
 }
 
 /** Why hooks cannot be added to this document without guessing what its author means, or undefined. */
-function objectionTo({ root, text }: Document, hooks: readonly Spot[]): string | undefined {
-  const twice = (object: Node, key: string) =>
-    properties(object).filter((property) => keyOf(property) === key)[1];
-  const at = (node: Node) => place(text, node.offset);
-  const secondHooks = twice(root, 'hooks');
-  if (secondHooks !== undefined)
-    return `${at(secondHooks)}: "hooks" stands there a second time; merge the two`;
-  const holder = propertyValue(root, 'hooks');
-  if (holder === undefined) return undefined;
-  if (holder.type !== 'object') return `${at(holder)}: "hooks" is not an object; make it {} or remove it`;
+function objectionTo(document: Document, hooks: readonly Spot[]): string | undefined {
+  const objection = objectionToHolder(document, 'hooks');
+  const holder = propertyValue(document.root, 'hooks');
+  if (objection !== undefined || holder === undefined) return objection;
+  const at = ({ offset }: Node) => positionIn(document.text, offset);
   for (const { event } of hooks) {
-    const second = twice(holder, event);
+    const second = secondProperty(holder, event);
     if (second !== undefined) return `${at(second)}: "${event}" stands there a second time; merge the two`;
     const groups = propertyValue(holder, event);
-    if (groups !== undefined && groups.type !== 'array') {
+    if (groups !== undefined && groups.type !== 'array')
       return `${at(groups)}: "${event}" is not a list; make it [] or remove it`;
-    }
   }
   return undefined;
 }
@@ -271,16 +383,17 @@ function ownEntries(root: Node, owner: Owner): OwnEntry[] {
   });
 }
 
+/** From an entry to its group, to the property of its event, and to that of `hooks`. */
+const LEVELS_UP = [3, 2, 2];
+
 /** The outermost of entry, group, event and `hooks` that would be empty without the entry. */
 function withEmptyHolders(entry: Node): Node {
-  const groupList = entry.parent?.parent?.parent?.parent;
-  const hooksObject = groupList?.parent?.parent;
-  if (!isAlone(entry)) return entry;
-  const group = entry.parent?.parent?.parent;
-  if (group === undefined || !isAlone(group)) return group ?? entry;
-  const event = groupList?.parent;
-  if (event === undefined || !isAlone(event)) return event ?? group;
-  return hooksObject?.parent ?? event;
+  let node = entry;
+  for (const levels of LEVELS_UP) {
+    if (!isAlone(node)) break;
+    for (let level = 0; level < levels; level++) node = node.parent ?? node;
+  }
+  return node;
 }
 
 function asRecord(value: unknown): Json {

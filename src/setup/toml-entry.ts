@@ -41,12 +41,12 @@ export function removeTomlEntry(text: string, entry: ServerEntry): TextRemoval {
   return { kind: 'refused', reason: `${header} cannot be told from the other lines; remove it by hand` };
 }
 
-type Place = Pick<ServerEntry, 'holder' | 'name'>;
+type EntryName = Pick<ServerEntry, 'holder' | 'name'>;
 
 /** What the table holds; undefined when it is not there, or the text cannot be read. */
-export function readTomlEntry(text: string, place: Place): unknown {
+export function readTomlEntry(text: string, entry: EntryName): unknown {
   const parsed = parseToml(text);
-  return parsed.kind === 'refused' ? undefined : tableIn(parsed.value, place);
+  return parsed.kind === 'refused' ? undefined : tableIn(parsed.value, entry);
 }
 
 type ParsedToml =
@@ -66,20 +66,20 @@ function readValue(text: string): Json {
   return isRecord(value) ? value : {};
 }
 
-function tableIn(value: Json, { holder, name }: Place): unknown {
+function tableIn(value: Json, { holder, name }: EntryName): unknown {
   const servers = value[holder];
   return isRecord(servers) && Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
 
 /** The text with this table in that place, or without one; undefined where neither way does just that. */
-function withTable(text: string, place: Place, table: Json | undefined): string | undefined {
-  const wanted = valueWith(readValue(text), place, table);
+function withTable(text: string, entry: EntryName, table: Json | undefined): string | undefined {
+  const wanted = valueWith(readValue(text), entry, table);
   for (const edit of [inItsLines, inWholeText]) {
     try {
-      const after = edit(text, place, table);
+      const after = edit(text, entry, table);
       const value = readValue(after);
       // A holder that is empty says nothing: it may have stood there as a table of its own.
-      if (isDeepStrictEqual(valueWith(value, place, tableIn(value, place)), wanted)) return after;
+      if (isDeepStrictEqual(valueWith(value, entry, tableIn(value, entry)), wanted)) return after;
     } catch {
       // What cannot be read or written that way is left to the next, or to the user.
     }
@@ -88,30 +88,30 @@ function withTable(text: string, place: Place, table: Json | undefined): string 
 }
 
 /** The value with another table in that place, or without it; a holder that holds nothing else goes with it. */
-function valueWith(value: Json, { holder, name }: Place, table: unknown): Json {
+function valueWith(value: Json, { holder, name }: EntryName, table: unknown): Json {
   const { [holder]: held, ...others } = value;
   const { [name]: _, ...servers } = isRecord(held) ? held : {};
   const kept = table === undefined ? servers : { ...servers, [name]: table };
   return Object.keys(kept).length === 0 ? others : { ...others, [holder]: kept };
 }
 
-function inWholeText(text: string, place: Place, table: Json | undefined): string {
-  return patch(text, valueWith(parse(text), place, table));
+function inWholeText(text: string, entry: EntryName, table: Json | undefined): string {
+  return patch(text, valueWith(parse(text), entry, table));
 }
 
 /** An empty line is put before a new table, and goes with it. */
-function inItsLines(text: string, place: Place, table: Json | undefined): string {
+function inItsLines(text: string, entry: EntryName, table: Json | undefined): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const inEol = (lines: string) => lines.replace(/\r?\n/g, eol);
-  const [first, ...others] = blocksOf(text, place);
+  const [first, ...others] = blocksOf(text, entry);
   if (first === undefined) {
     if (table === undefined) return text;
     const gap = text === '' ? '' : text.endsWith('\n') ? eol : eol + eol;
-    return text + gap + inEol(newTable(place, table));
+    return text + gap + inEol(newTable(entry, table));
   }
   const lines = text.split(/(?<=\n)/);
   const own = [first, ...others].map(({ from, to }) => lines.slice(from, to).join('')).join('');
-  const renewed = table === undefined ? '' : patch(inEol(own), valueWith({}, place, table));
+  const renewed = table === undefined ? '' : patch(inEol(own), valueWith({}, entry, table));
   for (const { from, to } of others.reverse()) lines.splice(from, to - from);
   const gap = table === undefined && lines[first.from - 1]?.trim() === '' ? 1 : 0;
   lines.splice(first.from - gap, first.to - first.from + gap, renewed);
@@ -119,7 +119,7 @@ function inItsLines(text: string, place: Place, table: Json | undefined): string
 }
 
 /** The lines of the table and of those below it, without comments behind the last key: they may be about what follows. */
-function blocksOf(text: string, { holder, name }: Place): { from: number; to: number }[] {
+function blocksOf(text: string, { holder, name }: EntryName): { from: number; to: number }[] {
   return parseDocument(text).cst.flatMap((block) => {
     if (!('items' in block)) return [];
     const [first, second] = block.key.item.value;
@@ -129,7 +129,7 @@ function blocksOf(text: string, { holder, name }: Place): { from: number; to: nu
   });
 }
 
-function newTable({ holder, name }: Place, table: Json): string {
+function newTable({ holder, name }: EntryName, table: Json): string {
   const format = TomlFormat.default();
   format.inlineTableStart = 0;
   format.bracketSpacing = false;

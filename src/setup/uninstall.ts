@@ -14,15 +14,20 @@ import { reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
-import { listAppliedFiles } from './check-installation.ts';
-import { carryOut, type FileChange, type PlannedRestore, planRestore } from './file-plan.ts';
-import { type Owner, recogniseEntry, SCRIPT_FILE } from './hook-command.ts';
+import { activeRuns, keptTreeWarnings, treesLeft } from './background-runs.ts';
+import {
+  type FileChange,
+  type PlannedRestore,
+  performSteps,
+  planRestore,
+  type SetupStep,
+  type Work,
+} from './file-plan.ts';
+import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
-import type { SetupProblem, SetupStep, Work as SetupWork } from './manifest.ts';
-import { locate, type Manifest, ownerOf, type Place, readManifest } from './manifest.ts';
+import { type Failure, locate, type Manifest, type Place, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
-import { type ActiveRuns, activeRuns, keptTreeWarning, treesLeft } from './runs-left.ts';
-import { unregisterHooks } from './settings-file.ts';
+import { type Owner, ownerOf, recogniseEntry, SCRIPT_FILE, unregisterHooks } from './settings-file.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;
@@ -34,10 +39,17 @@ export type UninstallOptions = {
 
 export type UninstallReport =
   | { readonly kind: 'done'; readonly steps: readonly SetupStep[]; readonly warnings: readonly string[] }
-  | ({ readonly kind: 'failed'; readonly steps: readonly SetupStep[] } & SetupProblem);
+  | (Failure & { readonly steps: readonly SetupStep[] });
 
-type Work = SetupWork & { readonly warnings: string[] };
-type Scope = { readonly place: Place; readonly manifest: Manifest | undefined; readonly owner: Owner };
+/** What is removed and from where, and what has been done so far. */
+type Removal = Work & {
+  readonly place: Place;
+  readonly paths: StatePaths;
+  readonly manifest: Manifest | undefined;
+  readonly owner: Owner;
+  readonly purge: boolean;
+  readonly warnings: string[];
+};
 
 const ENTRIES_MAX = 10_000;
 /** What our directory is called where no variable says otherwise. */
@@ -60,61 +72,63 @@ const PREDECESSOR_BACK =
  * that nothing would be lost removes them first. Never throws: a failure is a report that says what to do.
  */
 export function uninstall(options: UninstallOptions): UninstallReport {
-  const place = locate(options.env, options.platform);
+  const { env, platform, purge, dryRun } = options;
+  const place = locate(env, platform);
   if (place.kind === 'failed') return { ...place, steps: [] };
-  const read = readManifest(place.paths.manifest);
+  const { paths } = place;
+  const read = readManifest(paths.manifest);
   const manifest = read.kind === 'read' ? read.manifest : undefined;
-  const scope = { place, manifest, owner: ownerOf(place, options.platform, manifest?.binary) };
-  const work: Work = { dryRun: options.dryRun, steps: [], undo: [], warnings: [] };
-  if (read.kind === 'unreadable') work.warnings.push(`Went on without the manifest: ${read.reason}.`);
+  const owner = ownerOf(place, platform, manifest?.binary);
+  const steps: SetupStep[] = [];
+  const warnings: string[] = [];
+  const removal: Removal = { place, paths, manifest, owner, purge, dryRun, steps, undo: [], warnings };
+  const failed = (action: string, reason: string, advice = RUN_AGAIN) =>
+    ({ kind: 'failed', action, reason, advice, steps }) as const;
+  if (read.kind === 'unreadable') warnings.push(`Went on without the manifest: ${read.reason}.`);
   try {
-    const active = findActiveRuns(place, work);
-    if (active !== undefined) return { kind: 'failed', action: 'uninstall', ...active, steps: work.steps };
-    const objection = options.purge ? objectionToPurge(place) : undefined;
-    if (objection !== undefined) return failed('remove everything', objection, work);
-    const settings = planSettings(scope, options.purge);
+    const active = findActiveRuns(removal);
+    if (active !== undefined) return failed('uninstall', active.reason, active.advice);
+    const objection = purge ? objectionToPurge(place) : undefined;
+    if (objection !== undefined) return failed('remove everything', objection);
+    const settings = planSettings(removal);
     const servers = planMcpRemoval({ ...options, place, binaryBefore: manifest?.binary }, manifest);
-    if (options.purge) work.warnings.push(...appliedThatStays(place, work));
+    if (purge) warnings.push(...appliedThatStays(removal));
     const files: FileChange[] = [];
     for (const plan of [...settings, ...servers]) {
       if (plan.kind === 'refused') {
         const ours = settings.includes(plan) ? 'the hooks' : 'the MCP server';
-        return failed(`take ${ours} out of "${plan.path}"`, plan.reason, work);
+        return failed(`take ${ours} out of "${plan.path}"`, plan.reason);
       }
       // Two paths may lead to one file.
       if (!files.some(({ path }) => path === plan.file.path)) files.push(plan.file);
     }
-    carryOut({ files, removes: [] }, work);
-    for (const path of [...files.map((file) => file.path), place.paths.binary])
-      for (const temporary of temporariesOf(path)) remove(temporary, 'data', work);
-    work.steps.push(...changedCommands(files, manifest));
-    if (files.some((file) => bringsPredecessorBack(file, scope.owner))) work.warnings.push(PREDECESSOR_BACK);
-    removeInstalled(scope, work);
-    if (options.purge) purgeHome(scope, work);
-    else reportKept(scope, work);
-    restoreDirectories(scope, work);
-    return { kind: 'done', steps: work.steps, warnings: work.warnings };
+    performSteps({ files }, removal);
+    for (const path of [...files.map((file) => file.path), paths.binary])
+      for (const temporary of temporariesOf(path)) remove(temporary, 'data', removal);
+    steps.push(...changedCommands(files, manifest));
+    if (files.some((file) => bringsPredecessorBack(file, owner))) warnings.push(PREDECESSOR_BACK);
+    removeInstalled(removal);
+    if (purge) purgeHome(removal);
+    else reportKept(removal);
+    restoreDirectories(removal);
+    return { kind: 'done', steps, warnings };
   } catch (error) {
-    return failed('uninstall', reasonOf(error), work);
+    return failed('uninstall', reasonOf(error));
   }
 }
 
-function failed(action: string, reason: string, work: Work): UninstallReport {
-  return { kind: 'failed', action, reason, advice: RUN_AGAIN, steps: work.steps };
-}
-
 /** A database that cannot be read must not keep the program on the machine. */
-function findActiveRuns({ paths }: Place, work: Work): ActiveRuns | undefined {
+function findActiveRuns({ paths, warnings }: Removal): ReturnType<typeof activeRuns> {
   try {
     return activeRuns(paths);
   } catch (error) {
-    work.warnings.push(`It is not known whether sub-agents are at work: ${reasonOf(error)}`);
+    warnings.push(`It is not known whether sub-agents are at work: ${reasonOf(error)}`);
     return undefined;
   }
 }
 
-/** What undo takes back, by a record that goes with everything else. A hook's script goes in any case. */
-function appliedThatStays({ paths }: Place, { dryRun }: Work): string[] {
+/** Warnings about applied files, which undo could remove only as long as the database is there. */
+function appliedThatStays({ paths, dryRun }: Removal): string[] {
   try {
     return listAppliedFiles(paths)
       .filter(({ type, path }) => type !== 'hook' && existsSync(path))
@@ -128,7 +142,7 @@ function appliedThatStays({ paths }: Place, { dryRun }: Work): string[] {
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
-function planSettings({ place, manifest, owner }: Scope, purge: boolean): PlannedRestore[] {
+function planSettings({ place, manifest, owner, purge }: Removal): PlannedRestore[] {
   const records = manifest?.settings ?? [];
   const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
   const others = isRecorded ? [] : [{ path: place.settings }];
@@ -148,31 +162,30 @@ function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Own
   return unregisterHooks(after, isPredecessor).kind !== 'unchanged';
 }
 
-function removeInstalled({ place, manifest }: Scope, work: Work): void {
-  const { paths } = place;
-  remove(paths.binary, 'binary', work);
-  removeNamed(paths.scripts, SCRIPT_FILE, 'script', work);
-  if (!work.dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);
-  removeNamed(paths.backups, BACKUP_NAMES, 'backup', work);
-  removeNamed(paths.heartbeats, EVENT_NAMES, 'data', work);
-  removeNamed(paths.tasks, TASK_NAMES, 'data', work);
-  removeNamed(dirname(paths.hookLog), LOG_NAMES, 'data', work);
+function removeInstalled(removal: Removal): void {
+  const { paths, manifest, dryRun } = removal;
+  remove(paths.binary, 'binary', removal);
+  removeNamed(paths.scripts, SCRIPT_FILE, 'script', removal);
+  if (!dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);
+  removeNamed(paths.backups, BACKUP_NAMES, 'backup', removal);
+  removeNamed(paths.heartbeats, EVENT_NAMES, 'data', removal);
+  removeNamed(paths.tasks, TASK_NAMES, 'data', removal);
+  removeNamed(dirname(paths.hookLog), LOG_NAMES, 'data', removal);
   const config = fileText(paths.config);
-  if (config !== undefined && config === manifest?.configWritten) remove(paths.config, 'config', work);
-  remove(paths.manifest, 'manifest', work);
+  if (config !== undefined && config === manifest?.configWritten) remove(paths.config, 'config', removal);
+  remove(paths.manifest, 'manifest', removal);
 }
 
-function reportKept({ place, manifest }: Scope, work: Work): void {
-  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees } = place.paths;
+function reportKept({ paths, manifest, steps }: Removal): void {
+  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees } = paths;
   const text = fileText(config);
   if (text !== undefined && text !== manifest?.configWritten) {
     const note = manifest?.configWritten === undefined ? 'install did not write it' : 'you have changed it';
-    work.steps.push({ what: 'config', path: config, change: 'kept', note });
+    steps.push({ what: 'config', path: config, change: 'kept', note });
   }
-  const keep = (paths: readonly string[], note: string) => {
-    for (const path of paths) {
-      if (namesIn(path).length > 0) work.steps.push({ what: 'data', path, change: 'kept', note });
-    }
+  const keep = (directories: readonly string[], note: string) => {
+    for (const path of directories)
+      if (namesIn(path).length > 0) steps.push({ what: 'data', path, change: 'kept', note });
   };
   keep([data, spool, given, scripts], 'what was learned; --purge removes it');
   keep([runs, inboxMarks], 'of background sub-agents; --purge removes it');
@@ -181,81 +194,76 @@ function reportKept({ place, manifest }: Scope, work: Work): void {
 
 /** Why this directory must not be removed as a whole, or undefined. Nothing there at all is fine. */
 function objectionToPurge({ paths, userHome }: Place): string | undefined {
-  const home = statOf(paths.home);
-  if (home === undefined) return undefined;
-  if (home.isSymbolicLink()) return `"${paths.home}" is a symbolic link; remove what it points to by hand`;
-  if (!home.isDirectory()) return `"${paths.home}" is not a directory`;
-  const real = realpathSync(paths.home);
+  const { home, manifest, database, config } = paths;
+  const stats = statOf(home);
+  if (stats === undefined) return undefined;
+  if (stats.isSymbolicLink()) return `"${home}" is a symbolic link; remove what it points to by hand`;
+  if (!stats.isDirectory()) return `"${home}" is not a directory`;
+  const real = realpathSync(home);
   const way = relative(real, realPath(userHome ?? '/'));
   const isInside = way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-  if (isInside || dirname(real) === real) return `"${paths.home}" holds more than our files`;
+  if (isInside || dirname(real) === real) return `"${home}" holds more than our files`;
   const isNamed = basename(real) === OWN_NAME; // An install that was cut off may have made no more than directories.
-  const isOurs = isNamed || [paths.manifest, paths.database, paths.config].some((path) => existsSync(path));
-  if (isOurs || readdirSync(paths.home).length === 0) return undefined;
-  return `"${paths.home}" holds neither install.json nor data/self-gen.db nor config.json, so it may not be ours`;
+  const isOurs = isNamed || [manifest, database, config].some((path) => existsSync(path));
+  if (isOurs || readdirSync(home).length === 0) return undefined;
+  return `"${home}" holds neither install.json nor data/self-gen.db nor config.json, so it may not be ours`;
 }
 
 /**
  * Our own directory goes as a whole. One that SELF_GENERATION_HOME names and that had something in it before install
  * may be anything: there only directories that install made and our databases go.
  */
-function purgeHome({ place, manifest }: Scope, work: Work): void {
-  const { paths } = place;
+function purgeHome(removal: Removal): void {
+  const { paths, manifest, steps } = removal;
   const created = manifest?.createdDirectories ?? [];
-  const hasTrees = keepTrees(paths, work);
+  const hasTrees = keepTrees(removal);
   const isWholeOurs = basename(paths.home) === OWN_NAME || created.includes(paths.home);
   if (isWholeOurs && !hasTrees) {
-    remove(paths.home, 'data', work);
+    remove(paths.home, 'data', removal);
     return;
   }
-  removeNamed(paths.data, DATABASE_NAMES, 'data', work);
-  remove(paths.config, 'config', work);
+  removeNamed(paths.data, DATABASE_NAMES, 'data', removal);
+  remove(paths.config, 'config', removal);
   for (const name of namesIn(paths.home)) {
     const path = join(paths.home, name);
     if (path === paths.worktrees && hasTrees) continue;
-    if (isWholeOurs || manifest?.ownsHome || created.includes(path)) remove(path, 'data', work);
-    else work.steps.push({ what: 'data', path, change: 'kept', note: 'it may not be ours' });
+    if (isWholeOurs || manifest?.ownsHome || created.includes(path)) remove(path, 'data', removal);
+    else steps.push({ what: 'data', path, change: 'kept', note: 'it may not be ours' });
   }
 }
 
 /** Working trees may hold what nobody has committed: they stay, and the user is told how to remove them. */
-function keepTrees(paths: StatePaths, work: Work): boolean {
-  const trees = treesLeft(paths);
-  if (trees.length === 0) return false;
-  const note = work.dryRun
-    ? 'but for working trees without work of their own'
-    : 'work of sub-agents is in it';
-  work.steps.push({ what: 'data', path: paths.worktrees, change: 'kept', note });
-  if (!work.dryRun) work.warnings.push(...trees.map(keptTreeWarning));
+function keepTrees({ paths, dryRun, steps, warnings }: Removal): boolean {
+  if (treesLeft(paths).length === 0) return false;
+  const note = dryRun ? 'but for working trees without work of their own' : 'work of sub-agents is in it';
+  steps.push({ what: 'data', path: paths.worktrees, change: 'kept', note });
+  if (!dryRun) warnings.push(...keptTreeWarnings(paths));
   return true;
 }
 
 /** Directories that install made go when nothing is in them, innermost first; the others get their mode back. */
-function restoreDirectories({ place, manifest }: Scope, work: Work): void {
-  if (work.dryRun) return;
-  const created = manifest?.createdDirectories ?? ourDirectories(place.paths);
+function restoreDirectories({ paths, manifest, dryRun, steps }: Removal): void {
+  if (dryRun) return;
+  const created = manifest?.createdDirectories ?? ourDirectories(paths);
   for (const path of created.toReversed()) {
     if (!isEmptyDirectory(path)) continue;
     rmdirSync(path);
-    work.steps.push({ what: 'directory', path, change: 'removed' });
+    steps.push({ what: 'directory', path, change: 'removed' });
   }
-  for (const { path, mode } of manifest?.modesBefore ?? []) {
+  for (const { path, mode } of manifest?.modesBefore ?? [])
     if (((statOf(path)?.mode ?? 0) & 0o777) === 0o700) chmodSync(path, mode);
-  }
 }
 
 /** Removes the files in a directory whose names are ours; what else is in it stays. */
-function removeNamed(directory: string, names: RegExp, what: SetupStep['what'], work: Work): void {
-  for (const name of namesIn(directory)) {
-    if (names.test(name)) remove(join(directory, name), what, work);
-  }
+function removeNamed(directory: string, names: RegExp, what: SetupStep['what'], removal: Removal): void {
+  for (const name of namesIn(directory)) if (names.test(name)) remove(join(directory, name), what, removal);
 }
 
 /** Removes a file, a link (not what it points to) or a directory with all that is in it. */
-function remove(path: string, what: SetupStep['what'], work: Work): void {
+function remove(path: string, what: SetupStep['what'], { dryRun, steps }: Removal): void {
   if (statOf(path) === undefined) return;
-  if (!work.dryRun) rmSync(path, { recursive: true });
-  work.steps.push({ what, path, change: 'removed' });
+  if (!dryRun) rmSync(path, { recursive: true });
+  steps.push({ what, path, change: 'removed' });
 }
 
 function statOf(path: string): Stats | undefined {

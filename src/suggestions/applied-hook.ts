@@ -14,8 +14,8 @@ import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import { writeStdout } from '../system/runtime-bun.ts';
 import { readHookInput } from '../system/stdin.ts';
-import { type HookDeclaration, readDeclaration } from './declared-hook.ts';
 import { findSuggestions } from './store.ts';
+import { type HookDeclaration, readDeclaration } from './suggestion.ts';
 
 /**
  * What a declared hook answers to an event; undefined when the event is not what it is about. It is there against
@@ -60,38 +60,10 @@ function runs(line: string, wanted: readonly string[]): boolean {
 
 /** A glob without a slash is about a file's name, in whatever directory; what is in a directory is below it. */
 function matchesGlob(path: string, glob: string): boolean {
-  const names = glob.includes('/') ? glob.split('/') : ['**', glob];
-  if (names.at(-1) === '**') names.push('*');
-  return matchesStars(path.split('/'), names, '**', (name, pattern) =>
-    matchesStars([...name], [...pattern], '*', (left, right) => left === right),
-  );
-}
-
-/**
- * Whether the items are as the pattern says, in which a star stands for any number of them. Only what the last star has
- * taken is ever tried again, so that no pattern takes more steps than the lengths of both multiplied.
- */
-function matchesStars(
-  items: readonly string[],
-  pattern: readonly string[],
-  star: string,
-  fits: (item: string, one: string) => boolean,
-): boolean {
-  let [at, next, taken, lastStar] = [0, 0, 0, -1];
-  while (at < items.length) {
-    const one = pattern[next];
-    if (one === star) {
-      lastStar = next++;
-      taken = at;
-    } else if (one !== undefined && fits(items[at] as string, one)) {
-      at++;
-      next++;
-    } else if (lastStar >= 0) {
-      next = lastStar + 1;
-      at = ++taken;
-    } else return false;
-  }
-  return pattern.slice(next).every((one) => one === star);
+  // To Bun, two stars beside other characters may be more than one; here they are one.
+  const plain = glob.replace(/[^/]+/g, (name) => (name === '**' ? name : name.replace(/\*+/g, '*')));
+  const whole = plain.includes('/') ? plain.replace(/\/\*\*$/, '/**/*') : `**/${plain}`;
+  return new Bun.Glob(whole).match(path);
 }
 
 const INPUT_BYTES_MAX = 1024 * 1024;
@@ -132,7 +104,7 @@ function findHook(id: string, paths: StatePaths): AppliedHook | undefined {
   const applied = suggestion?.status === 'applied' ? suggestion.applied : undefined;
   if (!isRecord(applied)) throw new Error('Cannot answer: it is not applied');
   if (applied.kind !== 'declaration') return undefined;
-  const read = readDeclaration(applied.declaration);
-  if (read.kind === 'wrong') throw new Error(`Cannot answer: ${read.reason}`);
-  return { declaration: read.declaration, projectPath: applied.projectPath };
+  const declaration = readDeclaration(applied.declaration);
+  if (typeof declaration === 'string') throw new Error(`Cannot answer: ${declaration}`);
+  return { declaration, projectPath: applied.projectPath };
 }

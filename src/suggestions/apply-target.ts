@@ -1,47 +1,30 @@
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { type Refusal, refused } from '../setup/file-plan.ts';
+import {
+  type FileChange,
+  type FileRecord,
+  planRestore,
+  Refused,
+  readText,
+  sha256,
+  withCopy,
+} from '../setup/file-plan.ts';
+import { knownManifest, manifestText, type Place } from '../setup/manifest.ts';
+import {
+  type AppliedRegistration,
+  inspectHooks,
+  isApplied,
+  ownerOf,
+  registerApplied,
+  unregisterHooks,
+} from '../setup/settings-file.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import type { Suggestion } from './suggestion.ts';
 
-/** `@` where the client reads a file: at the beginning of a word. `a@b.c` and `` `@types/x` `` are none. */
-const MENTION = /(?:^|\s)@\S/;
-/** Behind a bracket or a quote only what cannot be anything but a path. */
-const PATH = /(?:^|[\s("'[])@["']?(?:[~/]|\.{1,2}(?:\/|\w)|[^\s`]*\.\.\/)/;
-/** What certainly opens a fence: at the margin, and with no backtick behind it. In a list it may end before its end. */
-const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
-
-/**
- * Whether a Markdown text has the client read a file into the context. In code, which is no place for a mention, names
- * such as `@Component` are allowed; a path is not, because what the client takes for code may be something else.
- */
-export function mentionsFile(text: string): boolean {
-  return PATH.test(text) || proseOf(text).some((line) => MENTION.test(line));
-}
-
-/** The lines without what is certainly code: a block that is never closed is none. */
-function proseOf(text: string): string[] {
-  const prose: string[] = [];
-  let open: { readonly mark: string; readonly lines: string[] } | undefined;
-  for (const line of text.split(/\r\n|[\n\r]/)) {
-    const mark = FENCE.exec(line)?.[1];
-    if (open === undefined) {
-      prose.push(withoutSpans(line));
-      if (mark !== undefined) open = { mark, lines: [] };
-    } else if (mark?.startsWith(open.mark) && line.trim() === mark) open = undefined;
-    else open.lines.push(withoutSpans(line));
-  }
-  return [...prose, ...(open?.lines ?? [])];
-}
-
-/** A backslash or an element may make an ordinary character of a backtick; then nothing counts as code. */
-function withoutSpans(line: string): string {
-  return /[\\<]/.test(line) ? line : line.replace(/(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)/g, '``');
-}
+/** Which files a suggestion changes: below the project or the user's directory, and the client's settings. */
 
 /** Below which directory a suggestion is applied. */
 export type Base = {
-  readonly kind: 'found';
   readonly scope: 'project' | 'global';
   /** Where CLAUDE.md and commands/ are. */
   readonly directory: string;
@@ -52,41 +35,40 @@ export type Base = {
 export type BaseRequest = {
   /** `global`: into the user's own directory, whatever the suggestion is about. */
   readonly scope: 'own' | 'global';
-  readonly claudeDirectory: string;
+  readonly place: Pick<Place, 'claudeDirectory'>;
   /** Where the user is, for suggestions that are about no project in particular. */
   readonly project: { readonly name: string; readonly path: string };
 };
 
-/** Where a suggestion belongs: into its own project, or that of the user's current directory. */
+/** Where a suggestion belongs: into its own project, or that of the user's current directory. @throws Refused */
 export function findBase(
   suggestion: Pick<Suggestion, 'project' | 'projectPath'>,
-  { scope, claudeDirectory, project }: BaseRequest,
-): Base | Refusal {
+  { scope, place: { claudeDirectory }, project }: BaseRequest,
+): Base {
   if (scope === 'global') {
     const root = realPlace(claudeDirectory)?.path;
-    if (root === undefined) return refused(`"${claudeDirectory}" is a symbolic link that leads nowhere`);
-    return { kind: 'found', scope, directory: claudeDirectory, root };
+    if (root === undefined) throw new Refused(`"${claudeDirectory}" is a symbolic link that leads nowhere`);
+    return { scope, directory: claudeDirectory, root };
   }
   const isElsewhere =
     suggestion.projectPath === '' && suggestion.project !== 'all' && suggestion.project !== project.name;
   if (isElsewhere)
-    return refused(
+    throw new Refused(
       `it is about the project "${suggestion.project}", whose directory is not recorded; run it there`,
     );
   const path = suggestion.projectPath || project.path;
   if (!isAbsolute(path) || !statOf(path)?.isDirectory())
-    return refused(
+    throw new Refused(
       `its project "${path}" is no directory of this machine; --global applies it for all projects`,
     );
   const directory = join(path, '.claude');
   if (realPath(directory) === realPath(claudeDirectory))
-    return refused(`"${directory}" is your own settings for all projects; say --global if that is meant`);
-  return { kind: 'found', scope: 'project', directory, root: realPath(path) };
+    throw new Refused(`"${directory}" is your own settings for all projects; say --global if that is meant`);
+  return { scope: 'project', directory, root: realPath(path) };
 }
 
 /** Where a file is or will be once links are followed. */
 export type Target = {
-  readonly kind: 'found';
   readonly path: string;
   /** Directories that have to be made first, outermost first. */
   readonly missing: readonly string[];
@@ -97,25 +79,28 @@ const INSTRUCTIONS = ['claude.md', 'claude.local.md', 'agents.md', 'gemini.md'];
 
 /**
  * The place of a file below a root. A link in a cloned repository may lead anywhere: what does not end up inside the
- * root, in git's own files, or in a file of another kind than the link's name says, is refused.
+ * root, in git's own files, or in a file of another kind than the link's name says, is refused. @throws Refused
  */
-export function findTarget(root: string, path: string): Target | Refusal {
+export function findTargetFile(root: string, path: string): Target {
   const place = realPlace(path);
-  if (place === undefined) return refused(`"${path}" is a symbolic link that leads nowhere or in a circle`);
+  if (place === undefined)
+    throw new Refused(`"${path}" is a symbolic link that leads nowhere or in a circle`);
   const { path: final, ancestor, missing } = place;
   const way = relative(root, final);
   const via = final === path ? `"${path}"` : `"${path}" leads to "${final}", which`;
-  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
-    return refused(`${via} is outside "${root}"`);
-  if (way.split(sep).some((name) => name.toLowerCase() === '.git')) return refused(`${via} is inside .git`);
   const [asked, name] = [basename(path).toLowerCase(), basename(final).toLowerCase()];
-  if (name !== asked && !INSTRUCTIONS.includes(name)) return refused(`${via} is something else by its name`);
-  const stats = statOf(final);
-  if (stats !== undefined && !stats.isFile()) return refused(`${via} is no regular file`);
+  const objections: readonly (readonly [isSo: boolean, words: string])[] = [
+    [way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way), `is outside "${root}"`],
+    [way.split(sep).some((one) => one.toLowerCase() === '.git'), 'is inside .git'],
+    [name !== asked && !INSTRUCTIONS.includes(name), 'is something else by its name'],
+    [statOf(final)?.isFile() === false, 'is no regular file'],
+  ];
+  const [, objection] = objections.find(([isSo]) => isSo) ?? [];
+  if (objection !== undefined) throw new Refused(`${via} ${objection}`);
   if (missing.length > 0 && !statOf(ancestor)?.isDirectory())
-    return refused(`"${ancestor}" is not a directory`);
+    throw new Refused(`"${ancestor}" is not a directory`);
   const directories = missing.slice(0, -1).map((_, index) => join(ancestor, ...missing.slice(0, index + 1)));
-  return { kind: 'found', path: final, missing: directories };
+  return { path: final, missing: directories };
 }
 
 type RealPlace = { readonly path: string; readonly ancestor: string; readonly missing: readonly string[] };
@@ -145,4 +130,61 @@ function orUndefined<T>(look: () => T): T | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Where the settings are, and when they are changed. */
+export type SettingsRequest = { readonly place: Place; readonly platform: string; readonly now: () => Date };
+
+/**
+ * The changes for one more entry in the client's settings, for an applied hook. Needs our own hooks there: they show what
+ * this client understands. `isDisabled`: the client runs no hook at all as these settings stand. @throws Refused
+ */
+export function planRegistration(hook: AppliedRegistration, request: SettingsRequest) {
+  const { place, platform, now } = request;
+  const { paths, settings } = place;
+  const install = 'Run "self-generation install" first';
+  if (!existsSync(paths.binary)) throw new Refused(`there is no "${paths.binary}" to answer it. ${install}`);
+  const before = readText(settings);
+  if (before === undefined) throw new Refused(`there is no "${settings}". ${install}`);
+  const known = knownManifest(paths.manifest)?.binary;
+  const owner = { ...ownerOf(place, platform, known), binary: paths.binary };
+  const result = registerApplied(before, hook, owner);
+  if (result.kind === 'refused') throw new Refused(`${settings}: ${result.reason}. ${install}`);
+  const standing = inspectHooks(before, owner);
+  const isDisabled = standing.kind === 'read' && standing.isDisabled;
+  const after = result.kind === 'edited' ? result.text : before;
+  const file = { path: resolveLinks(settings), what: 'settings', before, after, mode: 0o600 } as const;
+  return { files: withBookkeeping(file, place, now), isDisabled };
+}
+
+/** The entry of this applied hook goes, wherever it stands; without one nothing is changed. @throws Refused */
+export function planRemoval(id: string, { place, platform, now }: SettingsRequest): FileChange[] {
+  const { paths, settings } = place;
+  const owner = ownerOf(place, platform, knownManifest(paths.manifest)?.binary);
+  const isIts = (entry: unknown) => isApplied(entry, id, owner);
+  const plan = planRestore({ path: settings }, 'settings', (text) => unregisterHooks(text, isIts));
+  if (plan.kind === 'refused') throw new Refused(`${settings}: ${plan.reason}`);
+  return withBookkeeping(plan.file, place, now);
+}
+
+/** As long as the settings are as install wrote them, the manifest says so also when we have changed them. */
+function withBookkeeping(file: FileChange, { paths, settings }: Place, now: () => Date): FileChange[] {
+  const { before = '', after = '' } = file;
+  if (before === after) return [];
+  const files = withCopy(file, { backups: paths.backups, name: 'apply-settings.json', now });
+  const manifest = knownManifest(paths.manifest);
+  const written = sha256(before);
+  const isKnown = (record: FileRecord) => record.path === settings && record.writtenSha256 === written;
+  if (!manifest?.settings.some(isKnown)) return files;
+  const records = manifest.settings.map((record) =>
+    isKnown(record) ? { ...record, writtenSha256: sha256(after) } : record,
+  );
+  const bookkeeping = {
+    path: paths.manifest,
+    what: 'manifest',
+    before: readText(paths.manifest),
+    after: manifestText({ ...manifest, settings: records }),
+    mode: 0o600,
+  } as const;
+  return [...files, bookkeeping];
 }

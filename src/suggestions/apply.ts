@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
-import { z } from 'zod';
 import { unreachable } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { Language } from '../core/messages.ts';
@@ -11,40 +10,46 @@ import {
   type FilePlan,
   NO_CHANGE,
   orRefused,
+  planRestore,
   type Refusal,
+  Refused,
   readText,
   refused,
+  sha256,
+  type TextRemoval,
   withCopy,
 } from '../setup/file-plan.ts';
-import { SUGGESTION_ID } from '../setup/hook-command.ts';
-import { type Place, sha256 } from '../setup/manifest.ts';
-import { type Base, type BaseRequest, findBase, findTarget, type Target } from './apply-target.ts';
-import { planRegistration } from './hook-settings.ts';
-import { insertRule, objectionToRule, RULES_HEADINGS } from './rule-block.ts';
-import { objectionToSkill, skillFile, skillNameOf } from './skill-file.ts';
+import { SUGGESTION_ID } from '../setup/settings-file.ts';
+import {
+  type Base,
+  type BaseRequest,
+  findBase,
+  findTargetFile,
+  planRegistration,
+  planRemoval,
+  type SettingsRequest,
+  type Target,
+} from './apply-target.ts';
+import { type Applied, type AppliedLesson, readApplied } from './decide.ts';
+import {
+  insertRule,
+  LIKE_AN_INSTRUCTION,
+  objectionToRule,
+  objectionToSkill,
+  RULES_HEADINGS,
+  removeRule,
+  skillFile,
+  skillNameOf,
+} from './markdown.ts';
 import type { Suggestion } from './suggestion.ts';
-import type { Applied } from './undo.ts';
 
-/** A lesson changes no file: what is applied is a row of the knowledge base. */
-const APPLIED_LESSON = z.object({
-  kind: z.literal('lesson'),
-  key: z.string(),
-  projectPath: z.string(),
-  advice: z.string(),
-});
-type AppliedLesson = z.infer<typeof APPLIED_LESSON>;
+/** What applying a suggestion, and taking it back, comes to: planned and shown before anything is changed. */
 
-/** What apply stores with a lesson; undefined when it is none of ours. */
-export function readAppliedLesson(value: unknown): AppliedLesson | undefined {
-  return APPLIED_LESSON.safeParse(value).data;
-}
-
-/** Plans what applying a lesson does. Nothing has been changed. */
+/** Plans what applying a lesson does. It changes no file: what is applied is a row of the knowledge base. */
 export function planLesson({ text, projectPath, details }: Suggestion) {
   const { lesson } = details;
   if (lesson === undefined) return refused('it does not say which error it is about');
-  if (isInstructionShaped(text))
-    return refused('it reads like an instruction to ignore, fetch, send, delete or hide something');
+  if (isInstructionShaped(text)) return refused(LIKE_AN_INSTRUCTION);
   const { errorKey: key, ...known } = lesson;
   const applied: AppliedLesson = { kind: 'lesson', key, projectPath, advice: text };
   return {
@@ -60,26 +65,18 @@ export function planLesson({ text, projectPath, details }: Suggestion) {
   };
 }
 
-export type ApplyRequest = BaseRequest & {
-  readonly place: Place;
-  readonly platform: string;
-  readonly language: Language;
-  readonly now: () => Date;
-  /** What is applied already: what was made for it is there for this one as well, and goes with the last. */
-  readonly earlier: readonly Applied[];
-};
+export type ApplyRequest = BaseRequest &
+  SettingsRequest & {
+    readonly language: Language;
+    /** What is applied already: what was made for it is there for this one as well, and goes with the last. */
+    readonly earlier: readonly Applied[];
+  };
 
-type Ready = {
-  readonly kind: 'ready';
-  readonly change: FilePlan;
-  readonly applied: Applied;
-  /** What the user should know of it. */
-  readonly notes: readonly string[];
-};
+/** What is to be changed, and what the user should know of it. */
+type Ready = { readonly kind: 'ready'; readonly change: FilePlan; readonly notes: readonly string[] };
 
-/** What applying a suggestion comes to. Nothing has been changed. */
 export type ApplyPlan =
-  | Ready
+  | (Ready & { readonly applied: Applied })
   /** Somebody else wrote the same rule already: nothing is applied, and nothing recorded. */
   | { readonly kind: 'present'; readonly path: string; readonly line: number }
   | Refusal;
@@ -88,6 +85,7 @@ export type ApplyPlan =
 const MODES = { project: 0o644, global: 0o600 };
 const NAMES_MAX = 10_000;
 const HOOK_TIMEOUT_SECONDS = 5;
+const RULES_COPY = 'apply-CLAUDE.md';
 /** Of a hook that an earlier version or another implementation proposed. */
 export const CONTAINS_CODE = 'it contains code, and no code that a model wrote is run';
 
@@ -95,53 +93,44 @@ export const CONTAINS_CODE = 'it contains code, and no code that a model wrote i
 export function planApply(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   if (!SUGGESTION_ID.test(suggestion.id)) return refused('its id is none that an analysis gives');
   return orRefused(() => {
-    if (suggestion.type === 'hook') return planHook(suggestion, request);
-    if (suggestion.type === 'lesson') return refused('a lesson goes into no file');
-    const base = findBase(suggestion, request);
-    if (base.kind === 'refused') return base;
     switch (suggestion.type) {
       case 'skill':
-        return planSkill(suggestion, base, request);
+        return planSkill(suggestion, request);
       case 'claude_md':
-        return planRule(suggestion, base, request);
+        return planRule(suggestion, request);
+      case 'hook':
+        return planHook(suggestion, request);
+      case 'lesson':
+        return refused('a lesson goes into no file');
       default:
         return unreachable(suggestion.type);
     }
   });
 }
 
-function planSkill(suggestion: Suggestion, base: Base, { language, earlier }: ApplyRequest): ApplyPlan {
+function planSkill(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
+  const base = findBase(suggestion, request);
   const name = skillNameOf(suggestion);
-  if (name.kind === 'refused') return name;
-  const text = skillFile(name.name, suggestion, language);
+  const text = skillFile(name, suggestion, request.language);
   const objection = objectionToSkill(suggestion, text);
   if (objection !== undefined) return refused(objection);
-  const path = join(base.directory, 'commands', `${name.name}.md`);
-  const target = findTarget(base.root, path);
-  if (target.kind === 'refused') return target;
-  const applied: Applied = {
-    kind: 'skill',
-    scope: base.scope,
-    path: target.path,
-    root: base.root,
-    directories: madeFor(target, earlier),
-    sha256: sha256(text),
-  };
+  const path = join(base.directory, 'commands', `${name}.md`);
+  const target = findTargetFile(base.root, path);
+  const applied = { kind: 'skill', ...fileRecord(base, target, request), sha256: sha256(text) } as const;
   const taken = sameName(path);
-  if (taken !== undefined) {
+  if (taken !== undefined)
     return readText(taken) === text
       ? ready([], applied, [`"${taken}" is there already, exactly so`])
       : refused(`"${taken}" exists, and no file of yours is overwritten`);
-  }
   const mode = MODES[base.scope];
-  const file = { path: target.path, what: 'skill', before: undefined, after: text, mode } as const;
-  return ready([file], applied);
+  return ready([{ path: target.path, what: 'skill', before: undefined, after: text, mode }], applied);
 }
 
-/** The directories above a file that were made for it, or for an earlier one. */
-function madeFor({ path, missing }: Target, earlier: readonly Applied[]): string[] {
+/** The record of a file for undo, with the directories that were made for it or for an earlier one. */
+function fileRecord({ scope, root }: Base, { path, missing }: Target, { earlier }: ApplyRequest) {
   const known = earlier.flatMap(({ directories }) => directories).filter((one) => path.startsWith(one + sep));
-  return [...new Set([...known, ...missing])].sort(); // A directory sorts before what is in it.
+  const directories = [...new Set([...known, ...missing])].sort(); // A directory sorts before what is in it.
+  return { scope, path, directories, root };
 }
 
 /** A file of this name in the directory, however its letters are written: some systems do not tell them apart. */
@@ -157,72 +146,132 @@ function sameName(path: string): string | undefined {
   }
 }
 
-function planRule(
-  suggestion: Suggestion,
-  base: Base,
-  { language, earlier, place, now }: ApplyRequest,
-): ApplyPlan {
+function planRule(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
+  const { language, earlier, place, now } = request;
   const rule = suggestion.text;
+  const base = findBase(suggestion, request);
   const objection = objectionToRule(rule);
   if (objection !== undefined) return refused(objection);
-  if (isInstructionShaped(rule))
-    return refused('it reads like an instruction to ignore, fetch, send, delete or hide something');
-  const target = findTarget(base.root, join(base.directory, 'CLAUDE.md'));
-  if (target.kind === 'refused') return target;
-  const before = readText(target.path);
+  const target = findTargetFile(base.root, join(base.directory, 'CLAUDE.md'));
+  const { path } = target;
+  const before = readText(path);
   const result = insertRule(before ?? '', rule, RULES_HEADINGS[language]);
-  if (result.kind === 'damaged')
-    return refused(`"${target.path}", line ${result.line}: ${result.reason}; put it right there`);
-  const applied: Applied = {
-    kind: 'claude_md',
-    scope: base.scope,
-    path: target.path,
-    root: base.root,
-    directories: madeFor(target, earlier),
-    rule,
-    createdFile:
-      before === undefined ||
-      earlier.some((one) => one.kind === 'claude_md' && one.path === target.path && one.createdFile),
-  };
-  if (result.kind === 'present') {
-    const { path } = target;
+  if (result.kind === 'damaged') return damaged(path, result);
+  const createdFile =
+    before === undefined ||
+    earlier.some((one) => one.kind === 'claude_md' && one.path === path && one.createdFile);
+  const applied = { kind: 'claude_md', ...fileRecord(base, target, request), rule, createdFile } as const;
+  if (result.kind === 'present')
     return result.isOurs
       ? ready([], applied, [`The rule is there already, in line ${result.line} of "${path}"`])
       : { kind: 'present', path, line: result.line };
-  }
-  const mode = MODES[base.scope];
-  const file = { path: target.path, what: 'rule', before, after: result.text, mode } as const;
-  return ready(withCopy(file, { backups: place.paths.backups, name: 'apply-CLAUDE.md', now }), applied);
+  const file = { path, what: 'rule', before, after: result.text, mode: MODES[base.scope] } as const;
+  return ready(withCopy(file, { backups: place.paths.backups, name: RULES_COPY, now }), applied);
 }
 
-/** An entry in the client's settings by which our program is asked; what it says then is kept with the verdict. */
+function damaged(path: string, { line, reason }: { line: number; reason: string }): Refusal {
+  return refused(`"${path}", line ${line}: ${reason}; put it right there`);
+}
+
+/** Plans an entry in the client's settings that calls our program; what it answers is stored with the decision. */
 function planHook({ id, details, projectPath }: Suggestion, request: ApplyRequest): ApplyPlan {
-  const { place, scope } = request;
   const declaration = details.hook;
   if (declaration === undefined) return refused(CONTAINS_CODE);
-  const registration = {
-    id,
-    event: declaration.event,
-    matcher: declaration.tools.join('|'),
-    timeoutSeconds: HOOK_TIMEOUT_SECONDS,
-  };
-  const settings = planRegistration(registration, request);
-  if (settings.kind === 'refused') return settings;
-  const isEverywhere = scope === 'global' || projectPath === '';
-  const notes = settings.isDisabled
-    ? [`"disableAllHooks" is true in "${place.settings}": no hook runs until you remove that line`]
-    : [];
+  const { event, tools } = declaration;
+  const hook = { id, event, matcher: tools.join('|'), timeoutSeconds: HOOK_TIMEOUT_SECONDS };
+  const { files, isDisabled } = planRegistration(hook, request);
+  const path = request.place.settings;
+  const off = `"disableAllHooks" is true in "${path}": no hook runs until you remove that line`;
+  const isEverywhere = request.scope === 'global' || projectPath === '';
   const applied: Applied = {
     kind: 'declaration',
     scope: isEverywhere ? 'global' : 'project',
-    path: place.settings,
+    path,
     directories: [],
     declaration,
     projectPath: isEverywhere ? '' : projectPath,
   };
-  return ready(settings.files, applied, notes);
+  return ready(files, applied, isDisabled ? [off] : []);
 }
 
-function ready(files: readonly FileChange[], applied: Applied, notes: readonly string[] = []): Ready {
-  return { kind: 'ready', change: { ...NO_CHANGE, files }, applied, notes };
+function ready(files: readonly FileChange[], applied: Applied, notes: readonly string[] = []): ApplyPlan {
+  return { kind: 'ready', change: { files }, applied, notes };
+}
+
+/** What undoing a decision changes. */
+export type UndoPlan = Ready | Refusal;
+
+export type UndoRequest = SettingsRequest & {
+  /** What else is applied: what it needs as well stays, and goes with the last. */
+  readonly others: readonly Applied[];
+};
+
+/** Plans what `undo` does: takes away exactly what apply added, if it still is as apply left it. */
+export function planUndo({ id, status, applied: record }: Suggestion, request: UndoRequest): UndoPlan {
+  if (status === 'dismissed') return { kind: 'ready', change: NO_CHANGE, notes: [] };
+  if (status !== 'applied') return refused('it waits for your decision');
+  const applied = readApplied(record);
+  if (applied === undefined) return refused('what was done is not recorded; take it back by hand');
+  return orRefused(() => {
+    const { path, kind } = applied;
+    if (kind !== 'declaration') {
+      const target = findTargetFile(applied.root, path);
+      if (target.path !== path) return refused(`"${path}" leads to "${target.path}" by now`);
+    }
+    const removalFrom = (settings: string) =>
+      planRemoval(id, { ...request, place: { ...request.place, settings } });
+    switch (kind) {
+      case 'skill':
+        return undone([ownFileRemoval(applied, 'skill')], applied, `"${path}" is gone already`);
+      case 'claude_md':
+        return undoRule(applied, request);
+      case 'declaration':
+        return undone(removalFrom(path), applied, `It is registered no more in "${path}"`);
+      case 'hook': {
+        const files = [...removalFrom(applied.settings), ownFileRemoval(applied, 'script')];
+        return undone(files, applied, 'The script and its entry are gone already');
+      }
+      default:
+        return unreachable(kind);
+    }
+  });
+}
+
+type AppliedOf<Kind extends Applied['kind']> = Extract<Applied, { kind: Kind }>;
+
+function undoRule(applied: AppliedOf<'claude_md'>, { others, place, now }: UndoRequest): UndoPlan {
+  const { path, rule, createdFile } = applied;
+  const isSame = (other: Applied) => other.kind === 'claude_md' && other.path === path && other.rule === rule;
+  if (others.some(isSame)) {
+    const note = `The rule stays in "${path}": another suggestion that is applied put it there as well`;
+    return { kind: 'ready', change: NO_CHANGE, notes: [note] };
+  }
+  const before = { kind: createdFile ? 'absent' : 'edited-since' } as const;
+  const plan = planRestore({ path, before }, 'rule', (text) => withoutRule(text, rule, path));
+  if (plan.kind === 'refused') return plan;
+  const files = withCopy(plan.file, { backups: place.paths.backups, name: RULES_COPY, now });
+  return undone(files, applied, `The rule is no longer among ours in "${path}"`);
+}
+
+function withoutRule(text: string, rule: string, path: string): TextRemoval {
+  const result = removeRule(text, rule);
+  if (result.kind === 'damaged') return damaged(path, result);
+  if (result.kind === 'absent') return { kind: 'unchanged' };
+  return { kind: result.text.trim() === '' ? 'emptied' : 'edited', text: result.text };
+}
+
+/** The file goes if it is as we wrote it; when it is gone there is nothing to do. */
+function ownFileRemoval({ path, sha256 }: AppliedOf<'skill' | 'hook'>, what: 'skill' | 'script'): FileChange {
+  const keep = `"${path}" was changed since; remove it, or keep it under another name, and then run this again`;
+  const record = { path, before: { kind: 'absent' }, writtenSha256: sha256 } as const;
+  const plan = planRestore(record, what, () => refused(keep));
+  if (plan.kind === 'refused') throw new Refused(plan.reason);
+  return plan.file;
+}
+
+/** `gone`: the note when nothing is left to undo. Directories that were made for it are removed in any case. */
+function undone(files: readonly FileChange[], { directories }: Applied, gone: string): UndoPlan {
+  const changed = files.filter(({ before, after }) => before !== after);
+  const change = { files: changed, removes: directories.toReversed() };
+  return { kind: 'ready', change, notes: changed.length === 0 ? [gone] : [] };
 }

@@ -1,4 +1,5 @@
 import { readdirSync, rmSync } from 'node:fs';
+import { z } from 'zod';
 import { parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
@@ -9,7 +10,55 @@ import { writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from './store.ts';
 import type { Suggestion } from './suggestion.ts';
-import { type Applied, readApplied } from './undo.ts';
+
+/** Carries a decision of the user out on the disk and in the database together, and records it for undo. */
+
+const COMMON = {
+  scope: z.enum(['project', 'global']),
+  /** The file that was written. */
+  path: z.string(),
+  /** Directories that were made for it, outermost first. */
+  directories: z.array(z.string()),
+};
+/** Of a file below which directory it has to stay. */
+const FILE = { ...COMMON, root: z.string() };
+
+/** What apply did: everything that undo needs, and what a hook does when it is asked. */
+const APPLIED = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('skill'), ...FILE, sha256: z.string() }),
+  /** `createdFile`: there was no such file before. */
+  z.object({ kind: z.literal('claude_md'), ...FILE, rule: z.string(), createdFile: z.boolean() }),
+  /** `path`: the settings in which it is registered. */
+  z.object({
+    kind: z.literal('declaration'),
+    ...COMMON,
+    /** Read again each time that it is asked: a later version may know better what must not be said. */
+    declaration: z.unknown(),
+    /** Empty: in every project. */
+    projectPath: z.string(),
+  }),
+  /** A script that an earlier version wrote and registered. Nothing runs it any more. */
+  z.object({ kind: z.literal('hook'), ...FILE, sha256: z.string(), settings: z.string() }),
+]);
+const APPLIED_LESSON = z.object({
+  kind: z.literal('lesson'),
+  key: z.string(),
+  projectPath: z.string(),
+  advice: z.string(),
+});
+
+export type Applied = z.infer<typeof APPLIED>;
+export type AppliedLesson = z.infer<typeof APPLIED_LESSON>;
+
+/** The record of a suggestion that was applied to files; undefined when it is none of ours. */
+export function readApplied(value: unknown): Applied | undefined {
+  return APPLIED.safeParse(value).data;
+}
+
+/** The record of a lesson that was applied; undefined when it is none of ours. */
+export function readAppliedLesson(value: unknown): AppliedLesson | undefined {
+  return APPLIED_LESSON.safeParse(value).data;
+}
 
 /**
  * What apply is about to do, in a file that exists only while it does it. If the process is ended in between, the files
@@ -19,7 +68,7 @@ import { type Applied, readApplied } from './undo.ts';
 const INTENT_NAME = /^applying-.+\.json$/;
 const INTENTS_MAX = 1000;
 
-export type Decision = {
+type DecisionRequest = {
   readonly suggestion: Suggestion;
   readonly verdict: Verdict;
   readonly change: FilePlan;
@@ -34,81 +83,69 @@ export type Decision = {
 };
 
 /**
- * Changes the files and records the verdict: both or neither. What is about to be made is noted before.
- * @throws Error when it cannot; then the files are as before.
+ * Changes the files and records the verdict, both or neither. What apply is about to make is recorded first.
+ * @throws Error when either fails; then the files are as before.
  */
 export function carryOut(
-  { suggestion, verdict, change, event, store }: Decision,
+  { suggestion, verdict, change, event, store }: DecisionRequest,
   paths: StatePaths,
   now: Date,
 ): void {
+  const { id, type } = suggestion;
   const ts = now.toISOString();
+  const applied = verdict.kind === 'applied' ? readApplied(verdict.applied) : undefined;
+  const intent = `${paths.data}/applying-${id}.json`;
   writeDatabase(paths, (db) => {
     let rollBack = () => {};
-    const applied = verdict.kind === 'applied' ? readApplied(verdict.applied) : undefined;
-    const forget = applied === undefined ? () => {} : noteIntent(suggestion.id, applied, paths);
+    if (applied !== undefined) writeFileAtomic(intent, `${JSON.stringify(applied)}\n`, { mode: 0o600 });
     try {
       db.sqlite.transaction(() => {
-        const current = findSuggestions(suggestion.id, db).find(({ id }) => id === suggestion.id);
-        if (verdictOf(current) !== verdictOf(suggestion))
-          throw new Error(`Suggestion ${suggestion.id} has been decided on meanwhile`);
+        const current = findSuggestions(id, db).find((one) => one.id === id);
+        if (decisionOn(current) !== decisionOn(suggestion))
+          throw new Error(`Suggestion ${id} has been decided on meanwhile`);
         rollBack = perform(change).rollBack;
         decideSuggestion(suggestion, verdict, ts, db);
         store?.(ts, db);
         if (event === undefined) return;
         const { scope, project, projectPath } = event;
-        const type = suggestion.type === 'skill' ? 'skill_created' : 'suggestion_applied';
-        const data = { suggestionId: suggestion.id, suggestionType: suggestion.type, scope };
-        insertEvent({ type, ts, sessionId: 'cli', project, projectPath, data }, db);
+        const eventType = type === 'skill' ? 'skill_created' : 'suggestion_applied';
+        const data = { suggestionId: id, suggestionType: type, scope };
+        insertEvent({ type: eventType, ts, sessionId: 'cli', project, projectPath, data }, db);
       });
     } catch (error) {
       rollBack();
       throw error;
     } finally {
-      forget();
+      if (applied !== undefined) rmSync(intent, { force: true });
     }
   });
 }
 
-/** What of all that was ever applied still is, but for one suggestion. */
-export function listApplied(paths: StatePaths, exceptId?: string): Applied[] {
-  const applied = readDatabase(paths, (db) => listSuggestions({ statuses: ['applied'] }, db)) ?? [];
-  return applied
-    .filter(({ id }) => id !== exceptId)
-    .map((one) => readApplied(one.applied))
-    .filter((one) => one !== undefined);
-}
-
-/** What was made for suggestions already: for those that are applied, and when a process ended in the middle of it. */
-export function listEarlier(paths: StatePaths): Applied[] {
-  return [...listApplied(paths), ...readIntents(paths)];
-}
-
 /** A new one may have been announced meanwhile: nobody has decided on it either way. */
-function verdictOf(suggestion: Suggestion | undefined): Suggestion['status'] | 'none' | undefined {
+function decisionOn(suggestion: Suggestion | undefined): string | undefined {
   const status = suggestion?.status;
   return status === 'new' || status === 'shown' || status === 'expired' ? 'none' : status;
 }
 
-/** Gives what takes the note away again, once the verdict is recorded or the files are as before. */
-function noteIntent(id: string, applied: Applied, { data }: StatePaths): () => void {
-  const path = `${data}/applying-${id}.json`;
-  writeFileAtomic(path, `${JSON.stringify(applied)}\n`, { mode: 0o600 });
-  return () => rmSync(path, { force: true });
+/** The records of all suggestions that are applied now, except one. */
+export function listApplied(paths: StatePaths, exceptId?: string): Applied[] {
+  const applied = readDatabase(paths, (db) => listSuggestions({ statuses: ['applied'] }, db)) ?? [];
+  return applied.flatMap((one) => (one.id === exceptId ? [] : (readApplied(one.applied) ?? [])));
 }
 
-/** What was begun, and neither finished nor taken back. */
-function readIntents({ data }: StatePaths): Applied[] {
-  return intentsIn(data)
-    .map((name) => readApplied(parseJson(readPlainFile(`${data}/${name}`).toString())))
-    .filter((applied) => applied !== undefined);
+/** The records of what was made for suggestions: of those that are applied, and of those where apply was interrupted. */
+export function listEarlier(paths: StatePaths): Applied[] {
+  const begun = intentsIn(paths).flatMap((name) => {
+    const text = readPlainFile(`${paths.data}/${name}`).toString();
+    return readApplied(parseJson(text)) ?? [];
+  });
+  return [...listApplied(paths), ...begun];
 }
 
-function intentsIn(directory: string): string[] {
+function intentsIn({ data }: StatePaths): string[] {
   try {
-    return readdirSync(directory)
-      .filter((name) => INTENT_NAME.test(name))
-      .slice(0, INTENTS_MAX);
+    const names = readdirSync(data).filter((name) => INTENT_NAME.test(name));
+    return names.slice(0, INTENTS_MAX);
   } catch {
     return []; // Nothing has been learned here yet.
   }

@@ -2,8 +2,8 @@ import type { Db } from '../database/connection.ts';
 import { type Row, recordIn, textIn } from '../database/sqlite.ts';
 import { readDetails, SUGGESTION_TYPES } from './suggestion.ts';
 
-/** About which project something is told: then nothing of another one is among it. */
-export type FeedbackScope =
+/** The project that a report is about, or all of them. */
+type FeedbackScope =
   | { readonly kind: 'project'; readonly name: string; readonly path: string }
   | { readonly kind: 'all' };
 
@@ -50,11 +50,10 @@ export function feedbackSummary(scope: FeedbackScope, db: Db): FeedbackSummary |
     byType: Object.fromEntries(
       types.map((type) => [type, { accepted: countOf(accepted, type), rejected: countOf(rejected, type) }]),
     ),
-    recentRejections: rejected.slice(0, RECENT_MAX).map((row) => ({
-      summary: String(row.summary),
-      why: textIn(row.why) || null,
-    })),
-    recentAcceptances: accepted.slice(0, RECENT_MAX).map((row) => String(row.summary)),
+    recentRejections: rejected
+      .slice(0, RECENT_MAX)
+      .map(({ summary, why }) => ({ summary: String(summary), why: textIn(why) || null })),
+    recentAcceptances: accepted.slice(0, RECENT_MAX).map(({ summary }) => String(summary)),
   };
 }
 
@@ -72,36 +71,20 @@ export type RuleEffect = {
   readonly after: number;
 };
 
-type AppliedRule = {
-  readonly id: string;
-  readonly rule: string;
-  readonly errors: readonly string[];
-  /** Whose errors count; null: those of all projects. */
-  readonly projectPath: string | null;
-  readonly appliedMs: number;
-  readonly windowMs: number;
-};
-
 /**
  * The effect of each applied rule that names errors; a rule of today has none yet. Days are whole, so that the same
  * log gives the same numbers all day long. About one project, only what happened there counts.
  */
 export function ruleEffects(scope: FeedbackScope, now: Date, db: Db): RuleEffect[] {
   const rules = appliedRules(scope, now, db);
-  const paths = [...new Set(rules.map(({ projectPath }) => projectPath))];
-  const errors = new Map(
-    paths.map((path) => {
-      const ofPath = rules.filter(({ projectPath }) => projectPath === path);
-      return [path, errorTimes(ofPath, path, db)];
-    }),
-  );
-  return rules.map((rule) => {
-    const { id, appliedMs, windowMs } = rule;
-    const times = rule.errors.flatMap((error) => errors.get(rule.projectPath)?.get(error) ?? []);
+  const byPath = Map.groupBy(rules, ({ projectPath }) => projectPath);
+  const errors = new Map([...byPath].map(([path, ofPath]) => [path, errorTimes(ofPath, path, db)]));
+  return rules.map(({ id, rule, errors: named, projectPath, appliedMs, windowMs }) => {
+    const times = named.flatMap((error) => errors.get(projectPath)?.get(error) ?? []);
     const count = (fromMs: number) => times.filter((ms) => ms >= fromMs && ms < fromMs + windowMs).length;
     return {
       id,
-      rule: rule.rule,
+      rule,
       appliedTs: new Date(appliedMs).toISOString(),
       windowDays: windowMs / MS_PER_DAY,
       before: count(appliedMs - windowMs),
@@ -110,7 +93,10 @@ export function ruleEffects(scope: FeedbackScope, now: Date, db: Db): RuleEffect
   });
 }
 
-function appliedRules(scope: FeedbackScope, now: Date, db: Db): AppliedRule[] {
+type AppliedRule = ReturnType<typeof appliedRules>[number];
+
+/** The newest rules that name errors. `projectPath`: whose errors count; null: those of all projects. */
+function appliedRules(scope: FeedbackScope, now: Date, db: Db) {
   const rows = db.sqlite.all(
     `SELECT s.id, s.text, s.details, s.decided_ts, s.project_path FROM suggestions AS s
      WHERE s.type = 'claude_md' AND s.status = 'applied' AND ${scope.kind === 'project' ? OF_PROJECT : '1'}
@@ -119,25 +105,18 @@ function appliedRules(scope: FeedbackScope, now: Date, db: Db): AppliedRule[] {
     RULES_MAX,
   );
   return rows.flatMap((row) => {
-    const { errors = [] } = readDetails(recordIn(row.details));
+    const errors = [...new Set(readDetails(recordIn(row.details)).errors)];
     const appliedMs = Date.parse(String(row.decided_ts));
     const windowDays = Math.min(Math.floor((now.getTime() - appliedMs) / MS_PER_DAY), WINDOW_DAYS_MAX);
     if (errors.length === 0 || !(windowDays >= 1)) return [];
     const ofRule = row.project_path === '' ? null : String(row.project_path);
-    return [
-      {
-        id: String(row.id),
-        rule: String(row.text),
-        errors: [...new Set(errors)],
-        projectPath: scope.kind === 'project' ? scope.path : ofRule,
-        appliedMs,
-        windowMs: windowDays * MS_PER_DAY,
-      },
-    ];
+    const projectPath = scope.kind === 'project' ? scope.path : ofRule;
+    const windowMs = windowDays * MS_PER_DAY;
+    return [{ id: String(row.id), rule: String(row.text), errors, projectPath, appliedMs, windowMs }];
   });
 }
 
-/** Every project there is, found by one step in the index for each. */
+/** Every project path, found by one index lookup each. */
 const EVERY_PATH = `WITH RECURSIVE paths(path) AS (
   SELECT (SELECT MIN(project_path) FROM events)
   UNION ALL SELECT (SELECT MIN(project_path) FROM events WHERE project_path > paths.path) FROM paths

@@ -8,7 +8,7 @@ const SKILLS_MAX = 200;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_:.-]{0,63}$/u;
 
 /** Where Claude Code keeps the user's own commands and skills: for everywhere, and for one project. */
-export type SkillPlaces = { readonly global: string | undefined; readonly project: string | null };
+type SkillPlaces = { readonly global: string | undefined; readonly project: string | null };
 
 /** `~/.claude`, or what CLAUDE_CONFIG_DIR names; and the project's `.claude`. */
 export function skillPlaces(env: Environment, projectPath: string | null): SkillPlaces {
@@ -19,7 +19,7 @@ export function skillPlaces(env: Environment, projectPath: string | null): Skill
 
 /**
  * The skills there are now: `commands/<name>.md` and `skills/<name>/SKILL.md` (REQ-RA-101). One of the project hides a
- * global one of the same name. What is no file is passed over; never throws.
+ * global one of the same name. What is not a file is ignored. Never throws.
  */
 export function loadSkills({ global, project }: SkillPlaces): Skill[] {
   const skills = new Map<string, Skill>();

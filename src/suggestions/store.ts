@@ -12,21 +12,23 @@ import {
   suggestionId,
 } from './suggestion.ts';
 
-/** To which project a suggestion belongs: `{ project: 'all', projectPath: '' }` to none. */
-export type SuggestionScope = { readonly project: string; readonly projectPath: string };
-
-export type Proposed = SuggestionScope & {
+/** By which analysis, and of which project, something was proposed. */
+type Proposed = {
+  /** `all` and an empty path: of no project. */
+  readonly project: string;
+  readonly projectPath: string;
   readonly ts: string;
   readonly origin: Suggestion['origin'];
 };
 
 /**
  * Stores what an analysis proposed. What is known already keeps its status and its first time; only an expired one is
- * new again. Gives the ids in the order of the proposals.
+ * new again. Returns the ids in the order of the proposals.
  */
 export function saveProposals(proposals: readonly Proposal[], proposed: Proposed, db: Db): string[] {
+  const { ts, project, projectPath, origin } = proposed;
   return proposals.map((proposal) => {
-    const id = suggestionId(proposal, proposed.projectPath);
+    const id = suggestionId(proposal, projectPath);
     db.sqlite.run(
       `INSERT INTO suggestions(id, ts, last_ts, project, project_path, origin, type, summary, evidence, text, priority, details)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -35,17 +37,8 @@ export function saveProposals(proposals: readonly Proposal[], proposed: Proposed
            excluded.text, excluded.details WHERE status IN ('new', 'shown', 'expired') AND excluded.last_ts > last_ts
            UNION ALL SELECT priority, summary, evidence, text, details LIMIT 1),
          status = CASE WHEN status = 'expired' AND excluded.last_ts > last_ts THEN 'new' ELSE status END`,
-      id,
-      proposed.ts,
-      proposed.ts,
-      proposed.project,
-      proposed.projectPath,
-      proposed.origin,
-      proposal.type,
-      proposal.summary,
-      proposal.evidence,
-      proposal.text,
-      proposal.priority,
+      ...[id, ts, ts, project, projectPath, origin],
+      ...[proposal.type, proposal.summary, proposal.evidence, proposal.text, proposal.priority],
       JSON.stringify(proposal.details),
     );
     return id;
@@ -62,18 +55,17 @@ export function registerCached(since: string, db: Db): void {
     const project = typeof row.project === 'string' && row.project !== '' ? row.project : 'all';
     const projectPath = typeof row.project_path === 'string' ? row.project_path : '';
     const proposed = { ts: String(row.ts), project, projectPath, origin: 'cache' as const };
-    saveProposals(cachedProposals(row.analysis), proposed, db);
+    const { suggestions } = recordIn(row.analysis);
+    const proposals = Array.isArray(suggestions) ? suggestions.map(readProposal) : [];
+    saveProposals(
+      proposals.filter((proposal) => proposal !== undefined),
+      proposed,
+      db,
+    );
   }
 }
 
-/** The proposals of a row of analysis_cache. */
-function cachedProposals(analysis: unknown): Proposal[] {
-  const { suggestions } = recordIn(analysis);
-  if (!Array.isArray(suggestions)) return [];
-  return suggestions.map(readProposal).filter((proposal) => proposal !== undefined);
-}
-
-export type SuggestionFilter = {
+type SuggestionFilter = {
   /** The project's name and spellings of its path; suggestions that belong to none are always among the answers. */
   readonly project?: { readonly name: string; readonly spellings: readonly string[] };
   readonly statuses?: readonly SuggestionStatus[];
@@ -102,7 +94,7 @@ export function listSuggestions({ project, statuses, limit }: SuggestionFilter, 
     .filter((suggestion) => suggestion !== undefined);
 }
 
-/** The suggestions whose id starts with this text: one when it says enough. */
+/** The suggestions whose id starts with this text. */
 export function findSuggestions(idPrefix: string, db: Db): Suggestion[] {
   return db.sqlite
     .all('SELECT * FROM suggestions WHERE id >= ? AND id < ? ORDER BY id', idPrefix, `${idPrefix}\u{10ffff}`)

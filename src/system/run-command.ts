@@ -3,8 +3,7 @@ import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { lookOr, reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
-import type { Exit } from './process-identity.ts';
-import { identityNow } from './process-identity.ts';
+import { type Exit, identityNow } from './process-identity.ts';
 import { endProcesses } from './processes.ts';
 
 const PATH_ENTRIES_MAX = 500;

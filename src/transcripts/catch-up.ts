@@ -1,19 +1,27 @@
-import { ReadingBudget } from '../clients/claude/transcript-cursor.ts';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { readTextFile } from '#runtime';
 import {
   findSession,
   type TranscriptFile,
   type TranscriptSession,
 } from '../clients/claude/transcript-files.ts';
+import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
+import { isRecord, parseJson, readString, readTexts } from '../core/guards.ts';
+import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
+import { fingerprint } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
-import type { HookEvent } from '../hooks/event.ts';
+import { sqliteErrorCode } from '../database/sqlite.ts';
 import { attempt, type CatchUpLimits, type CaughtUp, type HookRun, projectAt } from '../hooks/invocation.ts';
-import { learnSession } from '../lessons/learn-project.ts';
+import { tryProcessLock, writeDatabase } from '../hooks/store/use-database.ts';
+import { learnProject, learnSession, lookAtRepository } from '../lessons/learn-project.ts';
+import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
+import { ensurePrivateDirectory } from '../system/atomic-file.ts';
+import { logHookFailure } from '../system/failure-log.ts';
 import type { FoundFile } from '../system/files.ts';
 import { pathExists } from '../system/runtime-bun.ts';
 import { progressInDatabase, readPlace } from './imports-store.ts';
-import type { MergedTranscripts } from './merge-transcripts.ts';
 import { type ReadSession, readSession } from './session-import.ts';
-import { noteUnread, type UnreadReason } from './unread-note.ts';
 
 /** What a hook reads of the session's transcripts before it does its own work. */
 
@@ -43,13 +51,18 @@ export function catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: 
     {
       main,
       agent,
-      isWanted: (file) => isWanted(file, event.name === 'PostToolUseFailure', db),
+      isWanted: ({ path, bytes }) => {
+        const place = readPlace(path, db);
+        if (place === undefined || place.bytesSeen !== bytes) return true;
+        // A hook that is handed a call also looks at open lines: there stands what the agent said before it.
+        return event.name === 'PostToolUseFailure' && place.bytesDone < bytes;
+      },
       onUnreadable: (path) => unreadable.push(path),
     },
     progressInDatabase(db),
   );
   if (unreadable.includes(main)) note('unreadable', main, run);
-  return session === undefined ? NOTHING_NEW : take(session, { run, limits, db, main });
+  return session === undefined ? NOTHING_NEW : readNew(session, main, { run, limits, db });
 }
 
 /** Where there is no transcript there may be the calls that hooks were handed. */
@@ -65,66 +78,42 @@ function learnFromHandedCalls(
   return NOTHING_NEW;
 }
 
-/**
- * Whether there is something new in a file. A hook that is handed a call also looks at the lines that are open, because
- * there it stands what the agent said before it.
- */
-function isWanted({ path, bytes }: FoundFile, isCallAtHand: boolean, db: Db): boolean {
-  const place = readPlace(path, db);
-  if (place === undefined || place.bytesSeen !== bytes) return true;
-  return isCallAtHand && place.bytesDone < bytes;
-}
-
-type Taking = {
-  readonly run: HookRun;
-  readonly limits: CatchUpLimits;
-  readonly db: Db;
-  readonly main: string;
-};
-
 /** So much of the end is read in any case, before the rest of the newest part, for which the time may not be enough. */
 const END_BYTES = 256 * 1024;
+/** A hook that its client waits for leaves the learning to the reader when reading and writing have taken so long. */
+const LEARNING_BEGINS_MS = 60;
 
-function take(session: TranscriptSession, taking: Taking): CaughtUp {
-  const { run, limits, main } = taking;
+function readNew(
+  session: TranscriptSession,
+  main: string,
+  { run, limits, db }: { readonly run: HookRun; readonly limits: CatchUpLimits; readonly db: Db },
+): CaughtUp {
+  const { event, paths, env, now } = run;
+  const read = (files: readonly TranscriptFile[], budget: ReadingBudget) =>
+    readSession({ ...session, files }, { paths, env, now, budget, isThorough: limits.isThorough }, db);
+  const learn = ({ projects }: ReadSession) => {
+    for (const project of projects) attempt(run, () => learnSession(project, event.sessionId, db));
+  };
   const startedMs = performance.now();
   const newest = limits.isNewestFirst ? newestParts(session.files, limits.bytes) : undefined;
   const end = newest && newestParts(session.files, Math.min(limits.bytes, END_BYTES));
-  if (end !== undefined) {
-    const budget = new ReadingBudget({ bytes: END_BYTES, deadlineMs: Number.POSITIVE_INFINITY });
-    learn(read({ ...session, files: end }, budget, taking), taking);
-  }
+  if (end !== undefined)
+    learn(read(end, new ReadingBudget({ bytes: END_BYTES, deadlineMs: Number.POSITIVE_INFINITY })));
   const files = newest ?? session.files;
   const budget = new ReadingBudget({ bytes: limits.bytes, deadlineMs: startedMs + limits.ms });
-  const found = read({ ...session, files }, budget, taking);
+  const found = read(files, budget);
   const isLate = !limits.isThorough && performance.now() > startedMs + LEARNING_BEGINS_MS;
-  if (!isLate) learn(found, taking);
+  if (!isLate) learn(found);
   const { transcripts } = found;
-  if (transcripts !== undefined) judge(transcripts, files, main, run);
+  const file = files.find(({ path }) => path === main);
+  // Without a single line of a conversation it is of a client that writes transcripts in another way.
+  if (file?.from === 0 && TOLD_LATE.has(event.name) && transcripts?.isConversation(file) === false)
+    note('unknown', main, run);
+  const callId = event.name === 'PostToolUseFailure' ? event.toolUseId : null;
   return {
     isMore: newest !== undefined || budget.hasCut || transcripts?.hasMissed === true || isLate,
-    remark: remarkOf(run.event, transcripts),
+    remark: callId === null ? undefined : transcripts?.remarkOf(callId),
   };
-}
-
-/** Whoever somebody waits for leaves the learning to the reader when reading and writing have taken so long. */
-const LEARNING_BEGINS_MS = 60;
-
-function learn({ projects }: ReadSession, { run, db }: Taking): void {
-  for (const project of projects) attempt(run, () => learnSession(project, run.event.sessionId, db));
-}
-
-function read(
-  session: TranscriptSession,
-  budget: ReadingBudget,
-  { run: { paths, env, now }, limits: { isThorough }, db }: Taking,
-): ReadSession {
-  return readSession(session, { paths, env, now, budget, isThorough }, db);
-}
-
-function remarkOf(event: HookEvent, transcripts: MergedTranscripts | undefined): string | undefined {
-  if (event.name !== 'PostToolUseFailure' || event.toolUseId === null) return undefined;
-  return transcripts?.remarkOf(event.toolUseId);
 }
 
 /**
@@ -147,19 +136,131 @@ function newestParts(
   return parts;
 }
 
-/** A transcript without a single line of a conversation is one of a client that writes them in another way. */
-function judge(
-  transcripts: MergedTranscripts,
-  files: readonly TranscriptFile[],
-  main: string,
-  run: HookRun,
-): void {
-  const file = files.find(({ path }) => path === main);
-  if (file?.from !== 0 || !TOLD_LATE.has(run.event.name)) return;
-  if (transcripts.isConversation(file) === false) note('unknown', main, run);
-}
-
 function note(reason: UnreadReason, path: string, { event, paths, now }: HookRun): void {
   if (!pathExists(paths.home)) return; // Only where we are installed: a reading hook creates nothing.
   noteUnread({ ts: now.toISOString(), sessionId: event.sessionId, path, reason }, paths);
+}
+
+const PRIVATE_UMASK = 0o077;
+
+/**
+ * The process behind `catch-up TRANSCRIPT_PATH [PROJECT_PATH]`: reads what hooks have left of one session, while nobody
+ * waits, learns from the whole project, and looks of which repository it is a clone. One for each transcript at a time.
+ * Never throws; its failures stand in the hooks' log.
+ */
+export function catchUpProcess([, transcript = '', project]: readonly string[], env: Environment): void {
+  const paths = statePaths(env, process.platform);
+  if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1' || !isEnabled(loadConfig(paths))) return;
+  process.umask(PRIVATE_UMASK);
+  try {
+    catchUpAlone(transcript, { paths, env });
+    if (project !== undefined) {
+      writeDatabase(paths, (db) => {
+        learnProject(project, db);
+        lookAtRepository(project, env, db);
+      });
+    }
+  } catch (error) {
+    logHookFailure('catch-up', String(error), paths, new Date());
+  }
+}
+
+type World = { readonly paths: StatePaths; readonly env: Environment };
+
+/** Leaves the reading to a process that reads already; that one looks once more after it has released the lock. */
+function catchUpAlone(transcript: string, world: World): void {
+  ensurePrivateDirectory(world.paths.data);
+  const lock = `${world.paths.data}/catch-up-${fingerprint(transcript)}.lock`;
+  let known = '';
+  for (;;) {
+    const release = tryLock(lock);
+    if (release === undefined) return;
+    try {
+      known = writeDatabase(world.paths, (db) => readUntilNothingIsNew(transcript, world, db));
+    } finally {
+      rmSync(lock, { force: true });
+      release();
+    }
+    const left = writeDatabase(world.paths, (db) => describe(newOf(transcript, db)));
+    if (left === known) return;
+  }
+}
+
+/** Opening the lock while its holder removes it fails as a broken file; the holder looks once more after that. */
+function tryLock(file: string): (() => void) | undefined {
+  try {
+    return tryProcessLock(file);
+  } catch (error) {
+    if (sqliteErrorCode(error)?.startsWith('SQLITE_IOERR')) return undefined;
+    throw error;
+  }
+}
+
+/** Returns what stays unread: lines that are being written. */
+function readUntilNothingIsNew(transcript: string, { paths, env }: World, db: Db): string {
+  const sessionId = /([^\\/]+)\.jsonl$/.exec(transcript)?.[1] ?? 'unknown';
+  let known = '';
+  for (;;) {
+    const session = newOf(transcript, db);
+    const left = describe(session);
+    if (session === undefined || left === known) return left;
+    known = left;
+    const how = { paths, env, now: new Date(), budget: new ReadingBudget(), isThorough: true };
+    const { projects } = readSession(session, how, db);
+    for (const project of projects) learnSession(project, sessionId, db);
+  }
+}
+
+function newOf(main: string, db: Db): TranscriptSession | undefined {
+  const isWanted = ({ path, bytes }: FoundFile) => readPlace(path, db)?.bytesSeen !== bytes;
+  return findSession({ main, isWanted, onUnreadable: () => {} }, progressInDatabase(db));
+}
+
+function describe(session: TranscriptSession | undefined): string {
+  return (session?.files ?? []).map(({ path, seen, bytes }) => `${path} ${seen} ${bytes}`).join('\n');
+}
+
+/** Why nothing could be learned from a session's transcript. */
+const UNREAD_REASONS = ['missing', 'unreadable', 'unknown'] as const;
+type UnreadReason = (typeof UNREAD_REASONS)[number];
+
+/** A session that had hooks, but no transcript that could be read. */
+type Unread = {
+  readonly ts: string;
+  readonly sessionId: string;
+  readonly path: string;
+  readonly reason: UnreadReason;
+};
+
+/** The newest one, and the sessions, newest last, within a few days of each other. */
+export type UnreadNote = Unread & { readonly sessions: number; readonly sessionIds: readonly string[] };
+
+const SESSIONS_MAX = 50;
+
+const NOTE_AGE_MAX_MS = 7 * 86_400_000;
+
+/** Notes it in one small file, for `status` and `doctor`. Never throws. */
+export function noteUnread(unread: Unread, paths: StatePaths): void {
+  const earlier = readUnreadNote(paths, new Date(unread.ts));
+  const others = (earlier?.sessionIds ?? []).filter((id) => id !== unread.sessionId);
+  const sessionIds = [...others, unread.sessionId].slice(-SESSIONS_MAX);
+  try {
+    mkdirSync(dirname(paths.unreadNote), { recursive: true, mode: 0o700 });
+    if (statSync(paths.unreadNote, { throwIfNoEntry: false })?.isFile() === false) return;
+    writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessionIds }), { mode: 0o600 });
+  } catch {
+    // The next hook that meets the same notes it.
+  }
+}
+
+/** The note, unless it is a week old. Never throws. */
+export function readUnreadNote(paths: StatePaths, now: Date): UnreadNote | undefined {
+  const note = parseJson(readTextFile(paths.unreadNote) ?? '');
+  if (!isRecord(note)) return undefined;
+  const [ts = '', sessionId, path] = ['ts', 'sessionId', 'path'].map((key) => readString(note, key));
+  const reason = UNREAD_REASONS.find((one) => one === note.reason);
+  const isRecent = now.getTime() - Date.parse(ts) < NOTE_AGE_MAX_MS;
+  if (sessionId === undefined || path === undefined || reason === undefined || !isRecent) return undefined;
+  const sessionIds = readTexts(note.sessionIds);
+  return { ts, sessionId, path, reason, sessionIds, sessions: Math.max(1, sessionIds.length) };
 }

@@ -1,11 +1,6 @@
 import { tmpdir } from 'node:os';
-import type { PassedOver } from '../clients/claude/transcript-cursor.ts';
-import { ReadingBudget } from '../clients/claude/transcript-cursor.ts';
-import {
-  listTranscripts,
-  type TranscriptListing,
-  type TranscriptSession,
-} from '../clients/claude/transcript-files.ts';
+import { listTranscripts, type TranscriptSession } from '../clients/claude/transcript-files.ts';
+import { type PassedOver, ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { pruneOldEvents } from '../database/retention.ts';
@@ -13,8 +8,7 @@ import { copyDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject, lookAtRepository } from '../lessons/learn-project.ts';
 import { unlearntProjects } from '../lessons/store/lesson-log.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
-import type { Unreadable } from '../system/files.ts';
-import { withTemporaryDirectory } from '../system/files.ts';
+import { type Unreadable, withTemporaryDirectory } from '../system/files.ts';
 import { fileStamp } from '../system/runtime-bun.ts';
 import { countFixes, loadProgress, progressByFile } from './imports-store.ts';
 import {
@@ -52,18 +46,12 @@ export function importAll(options: ImportOptions): ImportReport {
   // A copy of what is private stays in a private place; without one nothing is made there for a rehearsal.
   const parent = isThere ? options.paths.home : tmpdir();
   return withTemporaryDirectory(parent, COPY, (directory) => {
-    const paths = temporaryState(directory);
+    const paths = statePaths({ SELF_GENERATION_HOME: directory }, process.platform);
+    if (paths === undefined) throw new Error(`Cannot use "${directory}": it is not absolute`);
+    ensurePrivateDirectory(paths.data);
     if (isThere) copyDatabase(options.paths, paths.database);
     return writeDatabase(paths, (db) => importInto({ ...options, paths }, db));
   });
-}
-
-/** A state directory below a temporary one, ready for a database to be put there. */
-function temporaryState(directory: string): StatePaths {
-  const paths = statePaths({ SELF_GENERATION_HOME: directory }, process.platform);
-  if (paths === undefined) throw new Error(`Cannot use "${directory}": it is not absolute`);
-  ensurePrivateDirectory(paths.data);
-  return paths;
 }
 
 function importInto(options: ImportOptions, db: Db): ImportReport {
@@ -140,18 +128,33 @@ export function importTranscripts(options: TranscriptImport, db: Db): Transcript
   const listing = listTranscripts(options.roots, progressByFile(progress));
   const contexts = new PastContexts(options);
   const sessions = listing.sessions.filter((session) => isAskedFor(session, contexts, options));
-  const bytes = sessions.reduce((sum, session) => sum + newBytes(session), 0);
-  const onProgress = (bytesDone: number) =>
-    options.onProgress({ sessions: sessions.length, bytes, bytesDone });
-  const { paths, now, inTurn, limits } = options;
-  const reading = { contexts, paths, now, inTurn, limits, onProgress };
+  const bytes = sessions.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes - file.from, 0);
   const run = new SessionImport(
-    { ...reading, budget: new ReadingBudget(), lookBackBytes: LOOK_BACK_BYTES },
+    {
+      ...options,
+      contexts,
+      onProgress: (bytesDone) => options.onProgress({ sessions: sessions.length, bytes, bytesDone }),
+      budget: new ReadingBudget(),
+      lookBackBytes: LOOK_BACK_BYTES,
+    },
     db,
   );
   for (const session of sessions) run.take(session);
   run.write();
-  return report(listing, { sessions: sessions.length, bytes }, run);
+  const { added, known, analyses, passedOver, unreadable, projects } = run;
+  const { filesFound, filesUnchanged, linksNotFollowed } = listing;
+  const notAskedFor = listing.sessions.length - sessions.length;
+  return {
+    filesFound,
+    filesUnchanged,
+    sessions: sessions.length - analyses,
+    bytes,
+    added,
+    known,
+    passedOver: { ...passedOver, analyses, notAskedFor, linksNotFollowed },
+    unreadable: [...listing.unreadable, ...unreadable],
+    projects: [...projects],
+  };
 }
 
 function isAskedFor(
@@ -162,28 +165,4 @@ function isAskedFor(
   if (sinceMs !== undefined && files.every((file) => file.modifiedMs < sinceMs)) return false;
   if (projectPath === undefined) return true;
   return outline.directory !== undefined && contexts.projectOf(outline.directory).path === projectPath;
-}
-
-function newBytes({ files }: TranscriptSession): number {
-  return files.reduce((sum, file) => sum + file.bytes - file.from, 0);
-}
-
-function report(
-  listing: TranscriptListing,
-  { sessions, bytes }: { sessions: number; bytes: number },
-  { added, known, analyses, passedOver, unreadable, projects }: SessionImport,
-): TranscriptReport {
-  const { filesFound, filesUnchanged, linksNotFollowed } = listing;
-  const notAskedFor = listing.sessions.length - sessions;
-  return {
-    filesFound,
-    filesUnchanged,
-    sessions: sessions - analyses,
-    bytes,
-    added,
-    known,
-    passedOver: { ...passedOver, analyses, notAskedFor, linksNotFollowed },
-    unreadable: [...listing.unreadable, ...unreadable],
-    projects: [...projects],
-  };
 }

@@ -1,3 +1,4 @@
+import type { FileProgress, TranscriptPlace } from '../clients/claude/transcript-files.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import type { Row } from '../database/sqlite.ts';
@@ -5,18 +6,8 @@ import type { Recording } from '../hooks/decision.ts';
 import { apply, applySpool } from '../hooks/store/record.ts';
 import { newestEvent } from '../lessons/store/lesson-log.ts';
 
-/** How far a transcript has been read. */
-export type Place = {
-  /** By what the file is recognised: how it begins. */
-  readonly head: string;
-  /** Where the next reading begins: the line of a call without a result, or the end of what was looked at. */
-  readonly bytesDone: number;
-  /** Up to where it has been looked at. */
-  readonly bytesSeen: number;
-};
-
 /** The places of many files, by their paths. */
-export type ImportProgress = Map<string, Place>;
+export type ImportProgress = Map<string, TranscriptPlace>;
 
 /** What is known of earlier imports. */
 export function loadProgress(db: Db): ImportProgress {
@@ -24,14 +15,11 @@ export function loadProgress(db: Db): ImportProgress {
   return new Map(rows.map((row) => [String(row.path), placeIn(row)]));
 }
 
-/** How far a file has been read. `isElsewhere`: under another path, so that it was moved or copied since. */
-export type FileProgress = Place & { readonly isElsewhere?: true };
-
 /** Finds a file by its path, and otherwise by its name and how it begins: a directory may be renamed or copied. */
 export function progressByFile(
   progress: ImportProgress,
 ): (path: string, head: string) => FileProgress | undefined {
-  const elsewhere = new Map<string, Place>();
+  const elsewhere = new Map<string, TranscriptPlace>();
   for (const [path, place] of progress) {
     const key = `${nameOf(path)}\n${place.head}`;
     if ((elsewhere.get(key)?.bytesSeen ?? -1) < place.bytesSeen) elsewhere.set(key, place);
@@ -58,12 +46,12 @@ export function progressInDatabase(db: Db): (path: string, head: string) => File
 }
 
 /** How far the file of this path has been read. */
-export function readPlace(path: string, db: Db): Place | undefined {
+export function readPlace(path: string, db: Db): TranscriptPlace | undefined {
   const row = db.sqlite.get('SELECT bytes_done, bytes_seen, head FROM imports WHERE path = ?', path);
   return row && placeIn(row);
 }
 
-function placeIn({ head, bytes_done: done, bytes_seen: seen }: Row): Place {
+function placeIn({ head, bytes_done: done, bytes_seen: seen }: Row): TranscriptPlace {
   return { head: String(head), bytesDone: Number(done), bytesSeen: Number(seen ?? done) };
 }
 
@@ -87,12 +75,7 @@ export function savePlace(
        bytes_seen = excluded.bytes_seen, head = excluded.head
      WHERE head <> excluded.head OR COALESCE(bytes_seen, bytes_done) <= excluded.bytes_seen
        OR COALESCE(bytes_seen, bytes_done) > ?`,
-    path,
-    now.toISOString(),
-    bytesDone,
-    bytesSeen,
-    head,
-    fileBytes,
+    ...[path, now.toISOString(), bytesDone, bytesSeen, head, fileBytes],
   );
 }
 
@@ -110,13 +93,12 @@ export function forgetNamelessCalls(sessionId: string, db: Db): void {
 
 /** How many errors have a known fix. */
 export function countFixes(db: Db): number {
-  return Number(
-    db.sqlite.get('SELECT COUNT(*) AS count FROM error_kb WHERE resolution IS NOT NULL')?.count ?? 0,
-  );
+  const row = db.sqlite.get('SELECT COUNT(*) AS count FROM error_kb WHERE resolution IS NOT NULL');
+  return Number(row?.count ?? 0);
 }
 
 /** A file, and how far it has been read. */
-export type ReadFile = Place & {
+export type ReadFile = TranscriptPlace & {
   readonly path: string;
   /** How long it was when it was looked at. */
   readonly fileBytes: number;
@@ -131,7 +113,7 @@ export type ImportStep = {
   readonly delayMsMax?: number;
 };
 
-export type ImportWritten = {
+type ImportWritten = {
   /** How many of the steps have been taken; the others did not fit into the time. */
   readonly steps: number;
   /** New rows of `events`, by type. */
@@ -141,6 +123,8 @@ export type ImportWritten = {
   /** Projects of which there are new calls. */
   readonly projects: readonly string[];
 };
+
+const IS_CALL = new Set<Recording['kind']>(['tool-use', 'tool-errors']);
 
 /**
  * Writes as many of the steps as fit into the time, one at least. What a hook has recorded already, or an earlier
@@ -166,33 +150,18 @@ export function writeSteps(
       if (recording !== undefined) {
         const isNew = apply(recording, db, { delayMsMax });
         if (!isNew) known++;
-        else if (isCall(recording) && recording.at.projectPath !== null)
+        else if (IS_CALL.has(recording.kind) && recording.at.projectPath !== null)
           projects.add(recording.at.projectPath);
       }
       if (read !== undefined) places.set(read.path, read);
       count++;
     }
     for (const place of places.values()) savePlace(place, now, db);
-    return {
-      spool,
-      steps: count,
-      added: countAdded(newestBefore, db),
-      known,
-      projects: [...projects],
-    };
+    const sql = 'SELECT type, COUNT(*) AS count FROM events WHERE id > ? GROUP BY type';
+    const counts = db.sqlite.all(sql, newestBefore);
+    const added = Object.fromEntries(counts.map((row) => [String(row.type), Number(row.count)]));
+    return { spool, steps: count, added, known, projects: [...projects] };
   });
   spool.discard();
   return written;
-}
-
-function isCall({ kind }: Recording): boolean {
-  return kind === 'tool-use' || kind === 'tool-errors';
-}
-
-function countAdded(newestBefore: number, db: Db): Record<string, number> {
-  const rows = db.sqlite.all(
-    'SELECT type, COUNT(*) AS count FROM events WHERE id > ? GROUP BY type',
-    newestBefore,
-  );
-  return Object.fromEntries(rows.map((row) => [String(row.type), Number(row.count)]));
 }

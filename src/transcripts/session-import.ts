@@ -1,9 +1,11 @@
+import type { TranscriptSession } from '../clients/claude/transcript-files.ts';
 import {
-  type CursorPlace,
+  type Merged,
+  MergedTranscripts,
   nothingPassedOver,
   type ReadingBudget,
-} from '../clients/claude/transcript-cursor.ts';
-import type { TranscriptFile, TranscriptSession } from '../clients/claude/transcript-files.ts';
+  type ReadingPlace,
+} from '../clients/claude/transcript-reader.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import type { FullContext, Project } from '../hooks/decision.ts';
@@ -11,26 +13,22 @@ import type { HookEvent } from '../hooks/event.ts';
 import { decide } from '../hooks/hooks.ts';
 import { projectAt } from '../hooks/invocation.ts';
 import { HOOK_DELAY_MS_MAX, QUEUED_MS_MAX } from '../hooks/store/record.ts';
-import type { Config } from '../settings/hook-settings.ts';
-import { loadConfig } from '../settings/hook-settings.ts';
+import { type Config, loadConfig } from '../settings/hook-settings.ts';
 import { loadSkills, type Skill, skillPlaces } from '../suggestions/skill-files.ts';
 import type { Unreadable } from '../system/files.ts';
 import { forgetNamelessCalls, type ImportStep, type ReadFile, writeSteps } from './imports-store.ts';
-import { type Merged, MergedTranscripts } from './merge-transcripts.ts';
 
 /** Holds the database for one piece of work, and leaves it to others before the next. */
 export type InTurn = <T>(work: () => T) => T;
 
-type TurnClock = { readonly now: () => number; readonly sleep: (ms: number) => void };
-
-const REAL_CLOCK: TurnClock = { now: () => performance.now(), sleep: (ms) => Bun.sleepSync(ms) };
+const REAL_CLOCK = { now: () => performance.now(), sleep: (ms: number): void => Bun.sleepSync(ms) };
 
 /**
  * Shares the database with the hooks, which wait 400 ms for it and look again every few milliseconds, later every 100:
- * whoever holds it for long stretches with nothing between would keep them out. So it is left alone for as long as it
+ * a process that holds it for long stretches with nothing between would keep them out. So it is left alone for as long as it
  * was held; what is done meanwhile counts.
  */
-export function takingTurns({ now, sleep }: TurnClock = REAL_CLOCK): InTurn {
+export function takingTurns({ now, sleep } = REAL_CLOCK): InTurn {
   let freedMs = 0;
   let heldMs = 0;
   return (work) => {
@@ -139,11 +137,13 @@ export class SessionImport {
     this.#db = db;
   }
 
-  /** Reads what is new of a session; gives what was read, or undefined for a session of our own analysis. */
+  /** Reads what is new of a session; returns what was read, or undefined for a session of our own analysis. */
   take({ files, outline }: TranscriptSession): MergedTranscripts | undefined {
     if (outline.isAnalysis) {
       this.analyses++;
-      this.#keep(wholeFiles(files));
+      // Done with, although nothing of them is recorded.
+      for (const { path, head, bytes } of files)
+        this.#keep([{ read: { path, head, bytesDone: bytes, bytesSeen: bytes, fileBytes: bytes } }]);
       return undefined;
     }
     const { passedOver, unreadable } = this;
@@ -184,13 +184,6 @@ export class SessionImport {
   }
 }
 
-/** Files that are done with although nothing of them is recorded. */
-function wholeFiles(files: readonly TranscriptFile[]): ImportStep[] {
-  return files.map(({ path, head, bytes }) => ({
-    read: { path, head, bytesDone: bytes, bytesSeen: bytes, fileBytes: bytes },
-  }));
-}
-
 /**
  * What is to be written of the next events of a session: what its hooks would have recorded, by their own decisions. The
  * line is done with when the last of its events is. `startedIn`: where the session was started.
@@ -201,7 +194,7 @@ function stepsOf(
   contexts: PastContexts,
 ): ImportStep[] {
   const { path, head, bytes: fileBytes, isWithinLine } = file;
-  const readUntil = (place: CursorPlace): ReadFile | undefined =>
+  const readUntil = (place: ReadingPlace): ReadFile | undefined =>
     isWithinLine ? undefined : { path, head, fileBytes: Math.max(fileBytes, place.bytesSeen), ...place };
   if (step === undefined) return [{ read: readUntil(place) }];
   return step.events.map(({ ts, event, isQueued }, index) => {
@@ -227,7 +220,7 @@ export type ReadSession = {
   readonly projects: ReadonlySet<string>;
 };
 
-/** Records what the files of one session have; gives what was read. Throws what SQLite throws. */
+/** Records what the files of one session have; returns what was read. Throws what SQLite throws. */
 export function readSession(
   session: TranscriptSession,
   { paths, env, now, budget, isThorough }: SessionReading,

@@ -6,12 +6,12 @@ import {
   endAbandonedRun,
   endRun,
   enterClient,
-  listRuns,
+  listAnalysisRuns,
   type RunEnd,
   type RunLimits,
   type RunRequest,
   refusedRun,
-} from '../../src/analysis/runs-store.ts';
+} from '../../src/analysis/analysis-store.ts';
 import type { Db } from '../../src/database/connection.ts';
 import { getDb } from '../../src/database/db.ts';
 import type { ProcessIdentity } from '../../src/system/process-identity.ts';
@@ -125,7 +125,7 @@ describe('abandonedRuns() and endAbandonedRun()', () => {
     claimed();
     endAbandoned({ staleBefore: '2026-11-20T12:45:00.000Z' });
     claimed();
-    expect(listRuns(9, db).map(({ status, reason }) => [status, reason])).toEqual([
+    expect(listAnalysisRuns(9, db).map(({ status, reason }) => [status, reason])).toEqual([
       ['running', null],
       ['failed', 'ended without a word'],
       ['failed', 'ended without a word'],
@@ -161,7 +161,7 @@ describe('abandonedRuns() and endAbandonedRun()', () => {
     claimed({}, { grantUsdMax: 0.4 });
     endAbandoned(GONE);
     const id = claimed({}, { grantUsdMax: 0.4 });
-    expect(listRuns(9, db)[1]?.costUsd).toBe(0);
+    expect(listAnalysisRuns(9, db)[1]?.costUsd).toBe(0);
     enterClient(id, client, db);
     endAbandoned(GONE);
     expect(claim()).toMatchObject({ budgetLeftUsd: 0.6 });
@@ -182,14 +182,14 @@ describe('abandonedRuns() and endAbandonedRun()', () => {
     const id = claimed();
     endRun(id, DONE, db);
     endAbandonedRun({ id }, NOW, db);
-    expect(listRuns(1, db)).toMatchObject([{ status: 'done', costUsd: 0.25 }]);
+    expect(listAnalysisRuns(1, db)).toMatchObject([{ status: 'done', costUsd: 0.25 }]);
   });
 });
 
 describe('refusedRun()', () => {
   test('says what claimRun() would say, and enters nothing', () => {
     expect(refusedRun(REQUEST, LIMITS, db)).toBeUndefined();
-    expect(listRuns(9, db)).toEqual([]);
+    expect(listAnalysisRuns(9, db)).toEqual([]);
     claimed();
     expect(refusedRun(REQUEST, LIMITS, db)).toMatchObject({ why: 'running' });
   });
@@ -203,8 +203,8 @@ describe('endRun()', () => {
       { ...DONE, status: 'failed', reason: 'no answer', costUsd: null, suggestionCount: null },
       db,
     );
-    expect(listRuns(1, db)).toMatchObject([{ status: 'failed', reason: 'no answer', costUsd: null }]);
-    expect(listRuns(9, db)[1]).toMatchObject({
+    expect(listAnalysisRuns(1, db)).toMatchObject([{ status: 'failed', reason: 'no answer', costUsd: null }]);
+    expect(listAnalysisRuns(9, db)[1]).toMatchObject({
       status: 'done',
       model: 'claude-sonnet-5-5',
       promptBytes: 1000,

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { claimRun, enterClient } from '../../src/analysis/analysis-store.ts';
 import { type AnalyzeOptions, analyze } from '../../src/analysis/analyze.ts';
-import { claimRun, enterClient } from '../../src/analysis/runs-store.ts';
 import { insertEvent } from '../../src/database/events.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { analysisFiles } from '../../src/runs/model/run.ts';
@@ -33,6 +33,13 @@ function record(home: Home, prompts: number, from = 0): void {
     const data = { tool: 'Bash', error: 'Error: no port', errorRaw: 'Error: no port' };
     insertEvent({ ...where, type: 'tool_error', ts: isoBeforeNow(2000), data }, db);
   });
+}
+
+/** With as many prompts as an analysis needs, and a failing call. */
+function homeWithPrompts(): Home {
+  const home = temporaryHome();
+  record(home, 5);
+  return home;
 }
 
 function setting(
@@ -73,8 +80,7 @@ const runs = (home: Home) =>
 
 describe('analyze()', () => {
   test('stores the proposals, the answer and what it cost', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { options } = setting(home, [GOOD]);
     const outcome = await analyze(options);
     expect(outcome).toMatchObject({
@@ -101,8 +107,7 @@ describe('analyze()', () => {
   });
 
   test('asks in a private directory with the settings of the client alone, which is gone afterwards, with nothing of the environment but the login', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { client, options } = setting(home, [GOOD]);
     await analyze(options);
     const [call, ...others] = client.calls();
@@ -135,8 +140,7 @@ describe('analyze()', () => {
   });
 
   test('is made once a day at the ends of sessions, where only lessons are wanted', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const lessons = { lessons: { model: 'suggest' } };
     const hours = (ago: number) => () => new Date(Date.now() - ago * 3_600_000);
     const at = (ago: number, config: object) =>
@@ -156,8 +160,7 @@ describe('analyze()', () => {
 
   // D6: upstream's hash did not see the content, and so never met the cache.
   test('sends the same log only once, and a longer one again', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { client, options } = setting(home, [GOOD]);
     await analyze(options);
     expect(await analyze(options)).toMatchObject({
@@ -173,8 +176,7 @@ describe('analyze()', () => {
   });
 
   test('sends the same log only once, though the effects of a rule are other ones on another day', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { client, options } = setting(home, [GOOD]);
     const outcome = await analyze(options);
     const id = outcome.kind === 'done' ? (outcome.suggestions[0]?.id ?? '') : '';
@@ -193,8 +195,7 @@ describe('analyze()', () => {
   });
 
   test('asks once more when the answer cannot be used, and adds the costs', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { client, options } = setting(home, [{ text: 'Sorry, here is a poem.' }, GOOD]);
     expect(await analyze(options)).toMatchObject({
       kind: 'done',
@@ -207,8 +208,7 @@ describe('analyze()', () => {
   });
 
   test('asks no third time, and says why it failed', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { client, options } = setting(home, [{ text: 'no' }]);
     expect(await analyze(options)).toMatchObject({
       kind: 'failed',
@@ -220,8 +220,7 @@ describe('analyze()', () => {
   });
 
   test('keeps what is good of an answer that stays bad in parts, and says what it dropped', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const bad = { ...RULE, type: 'skill', skillName: '../../escaped', action: 'x' };
     const { options } = setting(home, [{ text: JSON.stringify({ suggestions: [RULE, bad] }) }]);
     const outcome = await analyze(options);
@@ -245,8 +244,7 @@ describe('analyze()', () => {
   ];
   for (const [what, turn, reason] of failures) {
     test(`keeps the reason when the client ${what}`, async () => {
-      using home = temporaryHome();
-      record(home, 5);
+      using home = homeWithPrompts();
       const { client, options } = setting(home, [turn]);
       expect(await analyze(options)).toMatchObject({ kind: 'failed', reason: expect.stringMatching(reason) });
       expect(runs(home)).toMatchObject([{ status: 'failed', reason: expect.stringMatching(reason) }]);
@@ -260,8 +258,7 @@ describe('analyze()', () => {
     ['that was cut in a secret', `${'x '.repeat(140)}401 for ${KEY}`],
   ] as const) {
     test(`keeps a reason ${what} without it`, async () => {
-      using home = temporaryHome();
-      record(home, 5);
+      using home = homeWithPrompts();
       const raw = JSON.stringify({ type: 'result', subtype: 'success', is_error: true, result: message });
       const { options } = setting(home, [{ raw, exitCode: 1 }]);
       const outcome = await analyze(options);
@@ -271,8 +268,7 @@ describe('analyze()', () => {
   }
 
   test('keeps the reason when the client is not installed', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { options } = setting(home, [GOOD]);
     const env = { ...options.env, PATH: '/nowhere' };
     expect(await analyze({ ...options, env })).toMatchObject({
@@ -283,8 +279,7 @@ describe('analyze()', () => {
   });
 
   test('ends the client when it is interrupted, and keeps that', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const interrupt = new AbortController();
     const { client, options } = setting(home, ['hang'], { signal: interrupt.signal });
     const analysis = analyze(options);
@@ -299,8 +294,7 @@ describe('analyze()', () => {
   });
 
   test('keeps to the budget of the day, and tells the client what is left of it', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const costly: FakeTurn = { text: JSON.stringify({ suggestions: [] }), costUsd: 0.3 };
     const { client, options } = setting(home, [costly], {}, { analysisDailyBudgetUsd: 0.5 });
     expect(await analyze({ ...options, budgetUsd: 0.5 })).toMatchObject({ kind: 'done' });
@@ -318,8 +312,7 @@ describe('analyze()', () => {
   });
 
   test('counts what it granted to a client that was interrupted before it could say what it took', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     for (const [index, budgetUsd] of [undefined, 0.4, undefined].entries()) {
       const interrupt = new AbortController();
       const { client, options } = setting(home, ['hang'], { signal: interrupt.signal, budgetUsd });
@@ -349,8 +342,7 @@ describe('analyze()', () => {
   };
 
   test('lets a client that reports no price run eight times a day', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { options } = setting(home, [], { cli: 'codex' });
     makeFakeClient(home.path, [CODEX_ANSWER], 'codex');
     for (let run = 0; run < 8; run++)
@@ -374,8 +366,7 @@ describe('analyze()', () => {
   ];
   for (const [what, changes, config, model] of models) {
     test(`asks for a model: ${what}`, async () => {
-      using home = temporaryHome();
-      record(home, 5);
+      using home = homeWithPrompts();
       const { client, options } = setting(home, [GOOD], changes, config);
       makeFakeClient(home.path, [CODEX_ANSWER], 'codex');
       await analyze(options);
@@ -433,8 +424,7 @@ describe('analyze()', () => {
   }
 
   test('leaves the client alone of an analysis that is running', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const interrupt = new AbortController();
     const { client, options } = setting(home, ['hang'], { signal: interrupt.signal });
     const analysis = analyze(options);
@@ -447,8 +437,7 @@ describe('analyze()', () => {
   });
 
   test('of a session that ended is refused before the log is read', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { options } = setting(home, [GOOD], { trigger: 'session-end' });
     await analyze(options);
     withDatabase(home.paths, (db) => db.sqlite.exec('DROP TABLE events'));
@@ -463,8 +452,7 @@ describe('analyze()', () => {
   });
 
   test('of a session that ended keeps the interval between two of a project', async () => {
-    using home = temporaryHome();
-    record(home, 5);
+    using home = homeWithPrompts();
     const { client, options } = setting(home, [GOOD], { trigger: 'session-end' });
     await analyze(options);
     record(home, 1, 5);

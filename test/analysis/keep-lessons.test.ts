@@ -8,10 +8,14 @@ import {
 import type { ErrorGroup } from '../../src/lessons/lesson.ts';
 import { findErrors, recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
 import { saveLearnt } from '../../src/lessons/store/lesson-log.ts';
-import { lessonState, listModelLessons, withdrawLesson } from '../../src/lessons/store/model-lessons.ts';
+import {
+  type LessonEvidence,
+  lessonState,
+  listModelLessons,
+  withdrawLesson,
+} from '../../src/lessons/store/model-lessons.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
 import { decideSuggestion, listSuggestions } from '../../src/suggestions/store.ts';
-import type { LessonEvidence } from '../../src/suggestions/suggestion.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { withDatabase } from '../support/seed.ts';
@@ -82,6 +86,19 @@ async function given(home: Home, lessons: readonly unknown[], model = 'daily', n
   };
 }
 
+function homeWith(calls: readonly MadeCall[] = [FAILS, WORKS]): Home {
+  const home = temporaryHome();
+  store(home, calls);
+  return home;
+}
+
+/** In which the lesson of the two calls is told. */
+async function homeWithLesson(): Promise<Home> {
+  const home = homeWith();
+  await given(home, [LESSON]);
+  return home;
+}
+
 const rowsTold = (home: Home) =>
   readRows(
     home.paths,
@@ -91,8 +108,7 @@ const lessonsOf = (home: Home) => withDatabase(home.paths, (db) => listModelLess
 
 describe('a lesson is told without the user', () => {
   test('when the model is sure, and everything that it quotes ran here with success', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
+    using home = homeWith();
     expect(await given(home, [LESSON])).toEqual({
       told: ['`bun run test`'],
       waiting: [`lesson: ${LESSON.advice}`],
@@ -144,8 +160,7 @@ describe('a lesson is told without the user', () => {
   ];
   for (const [when, calls, changes, model] of waits) {
     test(`and waits ${when}`, async () => {
-      using home = temporaryHome();
-      store(home, calls);
+      using home = homeWith(calls);
       const lesson = { ...LESSON, ...changes };
       expect(await given(home, [lesson], model)).toEqual({
         told: [],
@@ -157,8 +172,7 @@ describe('a lesson is told without the user', () => {
   }
 
   test('never against what a person wrote', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
+    using home = homeWith();
     withDatabase(home.paths, (db) =>
       recordPersonsFix(KEY, { ts: NOW, projectPath: PROJECT, summary: 'ask me' }, db),
     );
@@ -171,8 +185,7 @@ describe('a lesson is told without the user', () => {
   });
 
   test('never in place of what the rules have learnt: other advice waits, and the same is dropped', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
+    using home = homeWith();
     withDatabase(home.paths, (db) => saveLearnt([LEARNT], { projectPath: PROJECT, scope: 'project' }, db));
     expect((await given(home, [{ ...LESSON, advice: 'Leave rtk out: `bun run test`.' }])).dropped).toEqual([
       'lesson of group 1: it is told already',
@@ -206,8 +219,7 @@ describe('a lesson is told without the user', () => {
 
 describe('a lesson that waits', () => {
   test('is announced by what it is about, and keeps why it is believed', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
+    using home = homeWith();
     await given(home, [LESSON], 'suggest');
     const [suggestion] = withDatabase(home.paths, (db) => listSuggestions({}, db));
     expect(suggestion).toMatchObject({
@@ -220,8 +232,7 @@ describe('a lesson that waits', () => {
   });
 
   test('is proposed once, and not in other words while it waits or after it was dismissed', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
+    using home = homeWith();
     await given(home, [LESSON], 'suggest');
     const other = { ...LESSON, advice: 'Leave rtk out: `bun run test`.' };
     expect((await given(home, [LESSON], 'suggest')).waiting).toHaveLength(1);
@@ -236,9 +247,7 @@ describe('a lesson that waits', () => {
 });
 
 test('what was withdrawn is neither told nor proposed again, nor sent', async () => {
-  using home = temporaryHome();
-  store(home, [FAILS, WORKS]);
-  await given(home, [LESSON]);
+  using home = await homeWithLesson();
   withDatabase(home.paths, (db) => {
     const [lesson] = listModelLessons(PROJECT, db);
     expect(withdrawLesson(lesson?.id ?? 0, 'user', db)).toBe(true);
@@ -267,9 +276,7 @@ describe('a lesson that later calls contradict', () => {
   ];
   for (const [when, calls] of AGAINST) {
     test(`goes back once with the counter-examples when ${when}, and is not told meanwhile`, async () => {
-      using home = temporaryHome();
-      store(home, [FAILS, WORKS]);
-      await given(home, [LESSON]);
+      using home = await homeWithLesson();
       store(home, calls, AFTER);
       const dry = withDatabase(home.paths, (db) => prepareAnalysis(options(home, 'daily', LATER), db).prompt);
       expect(dry.contradicted).toHaveLength(1);
@@ -288,9 +295,7 @@ describe('a lesson that later calls contradict', () => {
   }
 
   test('waits for the user when the model keeps to it, and is never told unasked again', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
-    await given(home, [LESSON]);
+    using home = await homeWithLesson();
     store(home, AGAINST[1]?.[1] ?? [], AFTER);
     const kept = await given(home, [LESSON], 'daily', LATER);
     expect(kept).toEqual({ told: [], waiting: [`lesson: ${LESSON.advice}`], dropped: [] });
@@ -300,9 +305,7 @@ describe('a lesson that later calls contradict', () => {
   });
 
   test('is withdrawn when the model lets it go', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
-    await given(home, [LESSON]);
+    using home = await homeWithLesson();
     store(home, AGAINST[0]?.[1] ?? [], AFTER);
     await given(home, [], 'daily', LATER);
     expect(
@@ -318,9 +321,7 @@ describe('a lesson that later calls contradict', () => {
   });
 
   test('is settled by the next analysis, also when no answer comes, and then the rules may learn', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
-    await given(home, [LESSON]);
+    using home = await homeWithLesson();
     store(home, AGAINST[1]?.[1] ?? [], AFTER);
     const states: unknown[] = [];
     for (let n = 0; n < 2; n++) {
@@ -336,9 +337,7 @@ describe('a lesson that later calls contradict', () => {
   });
 
   test('may still be repeated by the answer to the second question', async () => {
-    using home = temporaryHome();
-    store(home, [FAILS, WORKS]);
-    await given(home, [LESSON]);
+    using home = await homeWithLesson();
     store(home, AGAINST[1]?.[1] ?? [], AFTER);
     await analyze({ ...options(home, 'daily', LATER), givenAnswer: 'no answer' });
     const kept = await given(home, [LESSON], 'daily', LATER);
@@ -373,9 +372,7 @@ describe('a lesson that later calls contradict', () => {
   ];
   for (const [what, calls] of agrees) {
     test(`is not one of which ${what}`, async () => {
-      using home = temporaryHome();
-      store(home, [FAILS, WORKS]);
-      await given(home, [LESSON]);
+      using home = await homeWithLesson();
       store(home, calls, AFTER);
       const { contradicted } = withDatabase(
         home.paths,
@@ -387,8 +384,7 @@ describe('a lesson that later calls contradict', () => {
 });
 
 test('the evidence of a lesson counts calls, and not the copies of their sessions', async () => {
-  using home = temporaryHome();
-  store(home, [FAILS, WORKS]);
+  using home = homeWith();
   store(
     home,
     [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import type { Check } from '../../src/setup/check.ts';
+import type { Check } from '../../src/setup/doctor.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { runHookProcess } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
@@ -71,7 +71,7 @@ describe('doctor', () => {
     const { stdout, exitCode } = await call(home, ['doctor'], { env });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^warning {2}program .* is another version than this program$/m);
-    expect(stdout).toMatch(/^failed {3}hooks {10}prompt-logger /m);
+    expect(stdout).toMatch(/^failed {3}hooks {10}session-analyzer /m);
   });
 
   test('takes in what waits into a database that only its owner can read', async () => {

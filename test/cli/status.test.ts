@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { claimRun, endRun } from '../../src/analysis/runs-store.ts';
+import { claimRun, endRun } from '../../src/analysis/analysis-store.ts';
 import { statusCommand } from '../../src/cli/status.ts';
 import { HOOKS } from '../../src/hooks/hooks.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { clientNamed } from '../../src/clients/clients.ts';
-import type { ClientUser } from '../../src/clients/route.ts';
-import { RouteRefusal } from '../../src/clients/route.ts';
+import { type ClientUser, RouteRefusal } from '../../src/clients/route.ts';
 import type { Permissions } from '../../src/runs/model/permissions.ts';
 import type { ClientName } from '../support/clients.ts';
 

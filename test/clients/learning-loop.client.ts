@@ -6,10 +6,10 @@ import { isRecord, type Json, parseJson, readString } from '../../src/core/guard
 import {
   answer,
   type ModelRequest,
+  type ModelTurn,
   type ScriptedModel,
   say,
   startScriptedModel,
-  type Turn,
   useTool,
 } from '../../src/setup/scripted-model.ts';
 import { runProblems, textsOf } from './checks.ts';
@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 /** What the analysing model answers; it is given no tools, so the client asks it as it asks for a title. */
-function proposals(body: Json): Turn {
+function proposals(body: Json): ModelTurn {
   if (!isAnalysis(body)) return answer(say('ok'));
   const suggestions = [
     {

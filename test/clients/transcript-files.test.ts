@@ -37,6 +37,7 @@ describe('listTranscripts()', () => {
     ]);
     expect(sessions[0]?.outline).toEqual({
       firstTs: '2026-11-20T09:00:01.000Z',
+      sessionId: 's1',
       directory: PROJECT,
       isAnalysis: false,
     });

@@ -240,7 +240,7 @@ describe('readEntry() and calls', () => {
     test(`passes over a call that was refused by ${what}`, () => {
       const transcript = new Transcript();
       transcript.failure(transcript.call('Bash', { command: 'x' }), text, mark);
-      expect([events(transcript), passedOver(transcript)]).toEqual([[], ['refused call']]);
+      expect([events(transcript), passedOver(transcript)]).toEqual([[], ['refusedCalls']]);
     });
   }
 
@@ -259,7 +259,7 @@ describe('readEntry() and calls', () => {
     const transcript = new Transcript();
     transcript.result('toolu_unknown', 'ok').result(transcript.call('Bash', { command: 'x' }), 'ok');
     transcript.result('toolu_s1__0', 'again');
-    expect(passedOver(transcript)).toEqual(['result without call', 'result without call']);
+    expect(passedOver(transcript)).toEqual(['resultsWithoutCall', 'resultsWithoutCall']);
     expect(events(transcript)).toHaveLength(1);
   });
 
@@ -340,8 +340,8 @@ describe('readEntry() and where and when', () => {
 
   for (const timestamp of [undefined, '', 'yesterday', 5]) {
     test(`passes over an entry with the time ${JSON.stringify(timestamp)}`, () => {
-      expect(passedOver(new Transcript().prompt('x', { timestamp }))).toEqual(['no time']);
-      expect(passedOver(new Transcript().queued('x', { timestamp }))).toEqual(['no time']);
+      expect(passedOver(new Transcript().prompt('x', { timestamp }))).toEqual(['entriesWithoutTime']);
+      expect(passedOver(new Transcript().queued('x', { timestamp }))).toEqual(['entriesWithoutTime']);
     });
   }
 
@@ -370,5 +370,5 @@ test('readEntry() gives nothing for what is no entry', () => {
   ];
   for (const entry of junk) expect(read({ entries: [entry] })).toEqual([]);
   const bare = { type: 'user', message: { content: [{ type: 'tool_result' }] } } satisfies Json;
-  expect(passedOver({ entries: [bare] })).toEqual(['result without call']);
+  expect(passedOver({ entries: [bare] })).toEqual(['resultsWithoutCall']);
 });

@@ -7,10 +7,10 @@ import { clientEnvironment } from '../../src/setup/live-check.ts';
 import {
   answer,
   type ModelRequest,
+  type ModelTurn,
   type ScriptedModel,
   say,
   startScriptedModel,
-  type Turn,
   useTool,
 } from '../../src/setup/scripted-model.ts';
 import { withMarker } from '../../src/system/processes.ts';
@@ -60,9 +60,9 @@ const session = (name: string) => [
   answer(say('Started.')),
   answer(say(`I have heard of ${name}.`)),
 ];
-const child = (): readonly Turn[] => [{ kind: 'answer', blocks: [say('It holds.')], delayMs: WORK_MS }];
+const child = (): readonly ModelTurn[] => [{ kind: 'answer', blocks: [say('It holds.')], delayMs: WORK_MS }];
 /** The announce step, which has no tools. */
-const announced = (body: Json): Turn => {
+const announced = (body: Json): ModelTurn => {
   const [, name] = [...JSON.stringify(body).matchAll(/\[\[conv:child-(\w+)\]\]/g)].at(-1) ?? [];
   return answer(say(`Result: bridge ${name} holds.`));
 };

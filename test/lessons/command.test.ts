@@ -1,6 +1,12 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { commandFamily, isOwnCommand } from '../../src/lessons/command.ts';
+import {
+  commandFamily,
+  isAgentTool,
+  isEditingTool,
+  isFileTool,
+  isOwnCommand,
+} from '../../src/lessons/command.ts';
 import { cpuTimeMs } from '../support/cpu-time.ts';
 
 const rows: [text: string, family: string][] = [
@@ -163,4 +169,16 @@ for (const [family, expected] of own) {
   test(`isOwnCommand() is ${expected} of ${JSON.stringify(family)}`, () => {
     expect(isOwnCommand(family)).toBe(expected);
   });
+}
+
+const OTHER_TOOLS = ['Bash', 'Grep', 'TaskCreate', 'edit', 'mcp__files__Edit', '', 'constructor'];
+const ALL_TOOLS = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'Read', 'Agent', 'Task', ...OTHER_TOOLS];
+const tools: [name: string, is: (tool: string) => boolean, of: string[]][] = [
+  ['isEditingTool', isEditingTool, ['Edit', 'Write', 'MultiEdit', 'NotebookEdit']],
+  ['isFileTool', isFileTool, ['Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'Read']],
+  ['isAgentTool', isAgentTool, ['Agent', 'Task']],
+];
+for (const [name, is, of] of tools) {
+  test(`${name}() is true of ${of.join(', ')}, and of no other tool`, () =>
+    expect(ALL_TOOLS.filter(is)).toEqual(of));
 }

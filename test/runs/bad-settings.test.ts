@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { retryRun, sendToRun } from '../../src/runs/send.ts';
-import { spawnRun } from '../../src/runs/spawn.ts';
+import { sendToRun } from '../../src/runs/send.ts';
+import { retryRun, spawnRun } from '../../src/runs/spawn.ts';
 import { withRuns } from '../../src/runs/store/runs-db.ts';
 import { activeTurns, endTurn, getTurn } from '../../src/runs/store/turns.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { inboxMark } from '../../src/runs/model/run.ts';
-import { advance } from '../../src/runs/reconcile.ts';
-import { retryRun, sendToRun } from '../../src/runs/send.ts';
-import { spawnRun } from '../../src/runs/spawn.ts';
+import { reconcileAndArchive } from '../../src/runs/reconcile.ts';
+import { sendToRun } from '../../src/runs/send.ts';
+import { retryRun, spawnRun } from '../../src/runs/spawn.ts';
 import { stopRuns } from '../../src/runs/stop.ts';
 import { listRuns } from '../../src/runs/store/runs.ts';
 import { readRuns } from '../../src/runs/store/runs-db.ts';
@@ -62,7 +62,7 @@ test(
     expect(spawned.signalCode).toBe('SIGKILL');
     const { runId } = accepted(JSON.parse(spawned.stdout.toString()));
     expect(runs.turns(runId)).toMatchObject([{ state: 'starting', owner: null, launchedAtMs: null }]);
-    advance({ ...runs.world, now: () => new Date(Date.now() + 11_000) });
+    reconcileAndArchive({ ...runs.world, now: () => new Date(Date.now() + 11_000) });
     expect(await runs.ended(runId)).toMatchObject([{ state: 'success' }]);
   },
   TIMEOUT_MS,
@@ -210,7 +210,7 @@ describe('stopRuns()', () => {
   });
 });
 
-describe('advance()', () => {
+describe('reconcileAndArchive()', () => {
   test(
     'starts a new supervisor when that of a running turn was killed, which takes the client over',
     async () => {
@@ -221,7 +221,7 @@ describe('advance()', () => {
       const [before] = runs.turns(runId);
       process.kill(before?.owner?.pid ?? 0, 'SIGKILL');
       await runs.until('nobody looks after it', () => {
-        advance(runs.world);
+        reconcileAndArchive(runs.world);
         return runs.turns(runId)[0]?.owner?.pid !== before?.owner?.pid;
       });
       await Bun.write(go, '');
@@ -255,7 +255,7 @@ describe('advance()', () => {
 
   test('does nothing and makes nothing when there are no runs', async () => {
     await using runs = runsHome();
-    advance(runs.world);
+    reconcileAndArchive(runs.world);
     expect(existsSync(runs.home.paths.runsDatabase)).toBe(false);
     expect(existsSync(`${runs.home.paths.home}/logs/runs.log`)).toBe(false);
   });

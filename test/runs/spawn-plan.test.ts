@@ -3,10 +3,19 @@ import type { Client } from '../../src/clients/client.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { isToolAllowed } from '../../src/runs/model/tool-policy.ts';
-import { type PlannedRun, planSpawn, type SpawnSurroundings } from '../../src/runs/spawn-plan.ts';
-import type { SpawnRequest } from '../../src/runs/world.ts';
+import {
+  allowlistOf,
+  chooseAgent,
+  chooseModel,
+  listAgents,
+  type PlannedRun,
+  planSpawn,
+  type SpawnRequest,
+  type SpawnSurroundings,
+  type WantedModel,
+} from '../../src/runs/spawn-plan.ts';
 import { readRunSettings } from '../../src/settings/run-settings.ts';
-import { CLIENTS } from '../support/clients.ts';
+import { CLIENTS, type ClientName } from '../support/clients.ts';
 
 const PERSON: Requester = { key: 'agent:main:app-1', session: null, client: null, cwd: '/srv/app' };
 
@@ -222,4 +231,153 @@ describe('the key of a spawn', () => {
     expect(key({ idempotencyKey: 'one' })).not.toBe(key({ idempotencyKey: 'two' }));
     expect(key({ idempotencyKey: ' ' })).toBe(key({}));
   });
+});
+
+function settingsWith(list: unknown[], allowAgents?: string[]) {
+  return readRunSettings({ agents: { list, defaults: { subagents: { allowAgents } } } });
+}
+
+function refusal(agentId: string, requester: string, list: unknown[], defaults?: string[]) {
+  const chosen = chooseAgent(agentId, requester, settingsWith(list, defaults));
+  return chosen.kind === 'chosen' ? undefined : chosen.refusal.error;
+}
+
+const main = (...allowAgents: string[]) => ({ id: 'main', subagents: { allowAgents } });
+const REFUSED = 'agentId is not allowed for sessions_spawn (allowed: ';
+const ADD = (id: string) => `: to spawn "${id}", add it to allowAgents in the settings`;
+const NEW = 'A new one is added to agents.list in the settings';
+
+describe('chooseAgent()', () => {
+  const rows: readonly [string, string | undefined, Parameters<typeof refusal>][] = [
+    ['the requester itself without any list', undefined, ['main', 'main', []]],
+    ['the requester itself where none is named', undefined, [' ', 'main', []]],
+    ['another without any list', `${REFUSED}none)${ADD('reviewer')}`, ['reviewer', 'main', []]],
+    ['one of the list', undefined, ['reviewer', 'main', [main('reviewer', 'writer')]]],
+    [
+      'one that the list lacks',
+      `${REFUSED}reviewer, writer)${ADD('x')}`,
+      ['x', 'main', [main('reviewer', 'writer')]],
+    ],
+    ['one of a list in capitals', undefined, ['reviewer', 'main', [main('Reviewer')]]],
+    ['one in capitals', undefined, [' Reviewer ', 'main', [main('reviewer')]]],
+    ['any that is configured with a star', undefined, ['a', 'main', [main('*'), { id: 'a' }]]],
+    ['one of a list with a star', undefined, ['b', 'main', [main('b', '*')]]],
+    [
+      'one that nobody has configured, with a star, as a misspelling',
+      `No agent "reviwer" is configured. Did you mean "reviewer"? ${NEW}`,
+      ['reviwer', 'main', [main('*'), { id: 'reviewer' }, { id: 'writer' }]],
+    ],
+    [
+      'one that nobody has configured and that is like none',
+      `No agent "x" is configured. Configured: main, reviewer ${NEW}`,
+      ['x', 'main', [main('*'), { id: 'reviewer' }]],
+    ],
+    ['the requester itself with an empty list', undefined, ['main', 'main', [main()]]],
+    [
+      'another with an empty list, which is one',
+      `${REFUSED}none)${ADD('a')}`,
+      ['a', 'main', [main()], ['a']],
+    ],
+    ['one of the defaults when the agent has no list', undefined, ['a', 'main', [{ id: 'main' }], ['a']]],
+    ['one of the defaults when the requester is not listed', undefined, ['a', 'other', [main('b')], ['a']]],
+    ["one of another requester's list", `${REFUSED}none)${ADD('b')}`, ['b', 'other', [main('b')]]],
+  ];
+  for (const [what, expected, call] of rows) {
+    test(`${expected === undefined ? 'lets through' : 'refuses'} ${what}`, () => {
+      expect(refusal(...call)).toBe(expected as string);
+    });
+  }
+});
+
+test('chooseAgent() refuses what is no id, with what was said and what is one', () => {
+  for (const id of ['../..', '../../etc', 'a/b', 'Ä', '--x--', 'x'.repeat(65), 'two words', 'a\nb']) {
+    const shown = `"${id.replace('\n', ' ')}"`;
+    const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;
+    const settings = settingsWith([main('*')]);
+    expect(chooseAgent(id, 'main', settings)).toEqual({
+      kind: 'refused',
+      refusal: { status: 'error', error },
+    });
+  }
+});
+
+describe('listAgents()', () => {
+  const list = (requester: string, agents: unknown[]) => {
+    const settings = settingsWith(agents);
+    return listAgents(requester, allowlistOf(requester, settings), settings.agents);
+  };
+
+  test('has the requester alone when nothing is allowed', () => {
+    expect(list('main', [{ id: 'writer' }])).toEqual([{ id: 'main', configured: true }]);
+  });
+
+  test('has the requester first and the allowed ones by their ids, also those that nobody configured', () => {
+    const agents = [main('writer', 'absent', 'main'), { id: 'writer', name: 'Writer' }, { id: 'other' }];
+    expect(list('main', agents)).toEqual([
+      { id: 'main', configured: true },
+      { id: 'absent', configured: false },
+      { id: 'writer', name: 'Writer', configured: true },
+    ]);
+  });
+
+  test('has every configured one when any is allowed', () => {
+    expect(list('main', [main('*'), { id: 'b' }, { id: 'a' }]).map(({ id }) => id)).toEqual([
+      'main',
+      'a',
+      'b',
+    ]);
+  });
+});
+
+const of = (model: string | null, client: ClientName | null = null): WantedModel => ({ model, client });
+
+describe('chooseModel()', () => {
+  const rows: readonly [string, string | undefined, WantedModel[], ClientName, string | null][] = [
+    ['what was asked for', 'opus', [of('sonnet'), of('haiku')], 'claude', 'opus'],
+    ['the first of the others', undefined, [of(null), of('sonnet'), of('haiku')], 'claude', 'sonnet'],
+    ["nothing, which is the client's own", undefined, [of(null), of('')], 'claude', null],
+    [
+      'none that is meant for another client',
+      undefined,
+      [of('opus', 'claude'), of('gpt-5')],
+      'codex',
+      'gpt-5',
+    ],
+    ['one that is meant for this client', undefined, [of('opus', 'claude')], 'claude', 'opus'],
+    [
+      'a name with everything that providers put into one',
+      'eu.a/b-c_1:2@3[1m]',
+      [],
+      'claude',
+      'eu.a/b-c_1:2@3[1m]',
+    ],
+    ['what was asked for without the blanks around it', ' opus ', [], 'claude', 'opus'],
+  ];
+  for (const [what, requested, others, client, expected] of rows) {
+    test(`takes ${what}`, () => {
+      expect(chooseModel(requested, others, CLIENTS[client])).toMatchObject({
+        resolved: expected,
+        warnings: [],
+      });
+    });
+  }
+
+  const wrong: readonly [string, string, ClientName][] = [
+    ['has blanks', 'the best one', 'claude'],
+    ['would be an option', '--dangerous', 'claude'],
+    ['has line ends', 'a\nb', 'codex'],
+    ['is far too long', 'x'.repeat(201), 'claude'],
+    ['has no provider where one is needed', 'gpt-5', 'opencode'],
+  ];
+  for (const [what, model, client] of wrong) {
+    test(`leaves out a model that ${what}, takes the next and warns once`, () => {
+      const choice = chooseModel(model, [of('provider/next')], CLIENTS[client]);
+      expect(choice.resolved).toBe('provider/next');
+      expect(choice.requested).toBe(model);
+      expect(choice.warnings).toHaveLength(1);
+      expect(choice.warnings[0]).toStartWith('model "');
+      expect(choice.warnings[0]).not.toInclude('\n');
+      expect(choice.warnings[0]?.length).toBeLessThan(200);
+    });
+  }
 });

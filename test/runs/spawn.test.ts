@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import type { Requester } from '../../src/runs/model/run.ts';
-import { seenByGit, spawnRun } from '../../src/runs/spawn.ts';
+import { agentsFor, retryRun, seenByGit, spawnRun } from '../../src/runs/spawn.ts';
+import type { SpawnRequest } from '../../src/runs/spawn-plan.ts';
 import { insertAnnouncement } from '../../src/runs/store/outbox.ts';
-import { getRun } from '../../src/runs/store/runs.ts';
+import { changeRun, getRun, listRuns } from '../../src/runs/store/runs.ts';
 import { openRunsDb, withRuns } from '../../src/runs/store/runs-db.ts';
 import { activeTurns } from '../../src/runs/store/turns.ts';
-import type { RunsWorld, SpawnRequest } from '../../src/runs/world.ts';
-import { runsHome } from './runs-home.ts';
+import type { RunsWorld } from '../../src/runs/world.ts';
+import { temporaryHome } from '../support/home.ts';
+import { accepted, runsHome } from './runs-home.ts';
+import { tell } from './told.ts';
 
 /** Spawning up to the answer: nothing is started, because every slot is taken or the program is none. */
 
@@ -193,4 +196,43 @@ describe('spawnRun()', () => {
     expect(made.spawn({ client: 'opencode' })).toMatchObject({ status: 'error' });
     expect(existsSync(made.runs.home.paths.runsDatabase)).toBe(false);
   });
+});
+
+/** Nothing is started: the program is none. */
+
+test('a run that had a working tree is tried again from the same directory of its repository', async () => {
+  await using here = runsHome();
+  const { paths, path } = here.home;
+  const world = { ...here.world, executablePath: '/bin/true', isCompiled: true };
+  const nested = `${here.project}/packages/app`;
+  mkdirSync(nested, { recursive: true });
+  const tree = { path: `${path}/tree`, branch: 'b', repository: here.project };
+  const places = [
+    [`${tree.path}/packages/app`, nested],
+    [tree.path, here.project],
+    ['/elsewhere', here.project],
+  ] as const;
+  for (const [cwd, expected] of places) {
+    tell(here.requester, paths);
+    const [first] = withRuns(paths, (db) => listRuns({ limit: 1 }, db));
+    const runId = first?.run.id ?? '';
+    withRuns(paths, (db) => changeRun(runId, { worktree: tree, cwd }, db));
+    const again = accepted(retryRun(runId, here.requester, world));
+    expect(withRuns(paths, (db) => getRun(again.runId, db)?.run.cwd)).toBe(expected);
+  }
+});
+
+test('agentsFor() lists what the requester may spawn, by the settings', () => {
+  using home = temporaryHome();
+  const world = { paths: home.paths } as RunsWorld;
+  const own = { id: 'main', configured: true };
+  expect(agentsFor('main', world)).toEqual({ requester: 'main', allowAny: false, agents: [own] });
+  const writer = { id: 'writer', name: 'Writer' };
+  home.writeConfig({ agents: { list: [{ id: 'main', subagents: { allowAgents: ['*'] } }, writer] } });
+  expect(agentsFor('main', world)).toEqual({
+    requester: 'main',
+    allowAny: true,
+    agents: [own, { ...writer, configured: true }],
+  });
+  expect(agentsFor('writer', world).agents).toEqual([{ ...writer, configured: true }]);
 });

@@ -42,8 +42,8 @@ export function tell(
     const run = { ...madeRun({ id: uuid.replaceAll('-', '') }), requester, createdAtMs: endedAtMs };
     const { number: _, sessionId: _s, worktree: _w, archiveAtMs: _a, archivedAtMs: _d, ...fresh } = run;
     insertRun({ ...fresh, childKey: `agent:main:subagent:${uuid}` }, uuid, LIMITS, db);
-    const lane = { maxConcurrent: 1000 };
-    for (const turn of claimTurns(lane, endedAtMs, db)) {
+    const slots = { maxConcurrent: 1000 };
+    for (const turn of claimTurns(slots, endedAtMs, db)) {
       endTurn(turn, madeEnding({ outcome: 'success', endedAtMs }), announcement, db);
     }
   });

@@ -15,14 +15,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Environment, StatePaths } from '../../src/core/state-paths.ts';
 import { spool } from '../../src/hooks/store/spool.ts';
-import type { Check } from '../../src/setup/check.ts';
-import { type DoctorOptions, examine } from '../../src/setup/doctor.ts';
-import { type InstallOptions, install } from '../../src/setup/install.ts';
+import { type Check, type DoctorOptions, examine } from '../../src/setup/doctor.ts';
+import type { InstallOptions } from '../../src/setup/install.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import { logHookFailure } from '../../src/system/failure-log.ts';
 import { runCommand } from '../../src/system/run-command.ts';
-import { noteUnread } from '../../src/transcripts/unread-note.ts';
+import { noteUnread } from '../../src/transcripts/catch-up.ts';
 import { pathsOf } from '../support/home.ts';
+import { installedIn } from '../support/installed.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
 
 const NOW = new Date('2026-11-20T09:47:09.123Z');
@@ -48,22 +48,8 @@ function putClient(version: string): void {
 
 const environment = (): Environment => ({ HOME: home, PATH: join(root, 'bin') });
 
-async function installed(
-  changes: Partial<Pick<InstallOptions, 'clientVersion' | 'env' | 'hooks'>> = {},
-): Promise<void> {
-  const report = await install({
-    env: environment(),
-    platform: 'linux',
-    executablePath: program(),
-    isCompiled: true,
-    projectDirectory: root,
-    dryRun: false,
-    run: runCommand,
-    now: () => NOW,
-    ...changes,
-  });
-  expect(report).toMatchObject({ kind: 'done' });
-}
+const installed = (changes: Partial<InstallOptions> = {}) =>
+  installedIn(home, { env: environment(), clientVersion: '', ...changes });
 
 /** A soundly installed program with a client that knows everything, and something recorded. */
 beforeEach(async () => {
@@ -106,7 +92,7 @@ type Settings = { disableAllHooks?: boolean; hooks: Record<string, unknown[]> };
 
 type Row = {
   readonly name: string;
-  /** What is wrong; what it gives replaces the options. */
+  /** What is wrong; what it returns replaces the options. */
   readonly plant: () => unknown;
   readonly env?: Environment;
   /** Name and status of the one check that is not ok, or of those. */
@@ -294,10 +280,10 @@ const rows: Row[] = [
       'echo Segmentation fault',
       'printed something that is not its answer: "Segmentation fault\\n"',
     ],
-    ['fail', 'echo oh >&2; exit 3', 'prompt-logger ended with exit code 3: oh'],
+    ['fail', 'echo oh >&2; exit 3', 'session-analyzer ended with exit code 3: oh'],
     ['say nothing', 'true', 'subagent-context did not tell of a recorded error: ""'],
     ['answer without the error', 'echo "{}"', 'subagent-context did not tell of a recorded error: "{}\\n"'],
-    ['are killed', 'kill -SEGV $$', 'prompt-logger does not run: ended by SIGSEGV'],
+    ['are killed', 'kill -SEGV $$', 'session-analyzer does not run: ended by SIGSEGV'],
   ].map(([what, script, says]) => ({
     name: `hooks that ${what}`,
     plant: () => {
@@ -312,7 +298,7 @@ const rows: Row[] = [
     name: 'hooks that cannot be executed',
     plant: () => chmodSync(paths.binary, 0o600),
     found: ['failed hooks'],
-    says: 'prompt-logger does not run: ',
+    says: 'session-analyzer does not run: ',
     remedy: 'install; if that does not help',
   },
   {

@@ -10,11 +10,12 @@ import {
   perform,
   planRestore,
   readText,
+  sha256,
   TEXT_BYTES_MAX,
   UnreadableFile,
   withCopy,
 } from '../../src/setup/file-plan.ts';
-import { sha256 } from '../../src/setup/manifest.ts';
+
 import { realPath } from '../../src/system/atomic-file.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
 

@@ -6,7 +6,7 @@ import {
   type Owner,
   recogniseEntry,
   wantedEntry,
-} from '../../src/setup/hook-command.ts';
+} from '../../src/setup/settings-file.ts';
 
 const HOME = '/home/me';
 const BINARY = `${HOME}/.self-generation/hooks/self-generation`;

@@ -14,15 +14,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommanderError } from 'commander';
-import type { CliContext } from '../../src/cli/context.ts';
 import { installCommand } from '../../src/cli/install.ts';
 import { hooksIn } from '../../src/hooks/hooks.ts';
 import { type InstallOptions, install } from '../../src/setup/install.ts';
 import { readManifest } from '../../src/setup/manifest.ts';
-import { uninstall } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import { runCommand } from '../../src/system/run-command.ts';
+import { callHere } from '../cli/call.ts';
+import { installedIn, installOptions, uninstallIn } from '../support/installed.ts';
 import { putFile, treeOf } from '../support/tree.ts';
 
 let root = '';
@@ -40,26 +39,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-function options(changes: Partial<InstallOptions> = {}): InstallOptions {
-  return {
-    env: { HOME: home, PATH: '/nowhere' },
-    platform: 'linux',
-    executablePath: join(root, 'dist', 'self-generation'),
-    isCompiled: true,
-    projectDirectory: join(root, 'project'),
-    dryRun: false,
-    clientVersion: '2.1.328',
-    run: runCommand,
-    now: () => new Date('2026-11-20T09:47:09.123Z'),
-    ...changes,
-  };
-}
-
-async function installed(changes: Partial<InstallOptions> = {}) {
-  const report = await install(options(changes));
-  if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
-  return report;
-}
+const options = (changes: Partial<InstallOptions> = {}) =>
+  installOptions(home, { projectDirectory: join(root, 'project'), ...changes });
+const installed = (changes: Partial<InstallOptions> = {}) => installedIn(home, options(changes));
 
 async function refusal(changes: Partial<InstallOptions> = {}): Promise<string> {
   const report = await install(options(changes));
@@ -69,7 +51,7 @@ async function refusal(changes: Partial<InstallOptions> = {}): Promise<string> {
 }
 
 function removed(env = options().env): void {
-  expect(uninstall({ env, platform: 'linux', purge: false, dryRun: false })).toMatchObject({ kind: 'done' });
+  expect(uninstallIn(home, { env })).toMatchObject({ kind: 'done' });
 }
 
 describe('install()', () => {
@@ -399,50 +381,10 @@ describe('install()', () => {
 });
 
 describe('installCommand()', () => {
-  async function call(...words: string[]) {
-    const stdout: string[] = [];
-    const stderr: string[] = [];
-    const codes = [0];
-    const { env, platform, executablePath, now } = options();
-    const context: CliContext = {
-      env,
-      platform,
-      executablePath,
-      now,
-      isCompiled: true,
-      colour: false,
-      isInteractive: false,
-      confirm: async () => false,
-      cwd: root,
-      written: async () => true,
-      stdout: (text) => stdout.push(text),
-      stderr: (text) => stderr.push(text),
-      progress: () => {},
-      showsProgress: false,
-      screen: () => undefined,
-      onInterrupt: () => () => {},
-      agentMark: () => undefined,
-      setExitCode: (code) => codes.push(code),
-    };
-    try {
-      await installCommand(context).parseAsync(words, { from: 'user' });
-    } catch (error) {
-      if (!(error instanceof CommanderError)) throw error;
-    }
-    return { stdout: stdout.join(''), stderr: stderr.join(''), code: codes.at(-1) };
-  }
-
-  test('prints what changed, then that nothing has to', async () => {
-    const first = await call('--client-version', '2.1.328');
-    expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(first.stdout).toContain('Installed self-generation.\n');
-    expect(first.stdout).toContain(`  created  ${settingsPath()}\n`);
-    expect(await call('--client-version', '2.1.328')).toEqual({
-      stdout: 'Already installed, up to date.\n',
-      stderr: '',
-      code: 0,
-    });
-  });
+  const call = (...words: string[]) => {
+    const { env, executablePath, now } = options();
+    return callHere(installCommand, words, { env, executablePath, now, cwd: root });
+  };
 
   test('prints the report as JSON, and the warnings beside the text', async () => {
     const { stdout } = await call('--json', '--dry-run', '--client-version', '2.1.328');
@@ -460,13 +402,6 @@ describe('installCommand()', () => {
     expect(all.code).toBe(1);
     expect(all.stderr).toContain('The MCP server is not registered in "');
     expect(await call('--mcp', 'vim')).toMatchObject({ code: 2 });
-  });
-
-  test('says what failed and what to do', async () => {
-    putFile(settingsPath(), '{\n]');
-    const { stderr, code } = await call();
-    expect(stderr).toStartWith(`error: Cannot register hooks in "${settingsPath()}": line 2, column 1: `);
-    expect(code).toBe(1);
   });
 
   test('ends with 2 on wrong usage and with 0 on --help', async () => {

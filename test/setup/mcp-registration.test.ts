@@ -6,13 +6,13 @@ import { parse } from 'jsonc-parser';
 import { commandText } from '../../src/clients/claude/setup.ts';
 import { isRecord } from '../../src/core/guards.ts';
 import { checkMcp } from '../../src/setup/check-installation.ts';
-import { type InstallReport, install } from '../../src/setup/install.ts';
-import { uninstall } from '../../src/setup/uninstall.ts';
+import type { InstallOptions } from '../../src/setup/install.ts';
+import type { UninstallOptions } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import type { RunCommand } from '../../src/system/run-command.ts';
-import { runCommand } from '../../src/system/run-command.ts';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
+import { installedIn, uninstallIn } from '../support/installed.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
 
 let root = '';
@@ -30,28 +30,10 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 type Env = Record<string, string>;
 const homeEnv = (): Env => ({ HOME: home, PATH: '/nowhere' });
-type Changes = { mcp?: readonly ClientName[] | 'all'; env?: Env; dryRun?: boolean };
+const installed = (changes: Partial<InstallOptions> = {}) => installedIn(home, changes);
 
-/** Installs twice at most: the second time changes nothing, or the first one was not whole. */
-async function installed(changes: Changes = {}): Promise<Extract<InstallReport, { kind: 'done' }>> {
-  const report = await install({
-    env: homeEnv(),
-    platform: 'linux',
-    executablePath: join(root, 'dist', 'self-generation'),
-    isCompiled: true,
-    projectDirectory: root,
-    dryRun: false,
-    clientVersion: '2.1.328',
-    run: runCommand,
-    now: () => new Date('2026-11-20T09:47:09.123Z'),
-    ...changes,
-  });
-  if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
-  return report;
-}
-
-function removed(changes: { env?: Env; purge?: boolean; dryRun?: boolean } = {}) {
-  const report = uninstall({ env: homeEnv(), platform: 'linux', purge: false, dryRun: false, ...changes });
+function removed(changes: Partial<UninstallOptions> = {}) {
+  const report = uninstallIn(home, changes);
   if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
   return report;
 }
@@ -432,7 +414,7 @@ describe('install() with MCP', () => {
   test('uninstall refuses while our server stands in a file that it cannot read, and removes nothing', async () => {
     await installed({ mcp: ['gemini'] });
     writeFileSync(inHome(FILES.gemini.name), read('gemini').slice(0, -3));
-    const report = uninstall({ env: homeEnv(), platform: 'linux', purge: false, dryRun: false });
+    const report = uninstallIn(home);
     expect(report).toMatchObject({
       kind: 'failed',
       action: expect.stringContaining('take the MCP server out'),
@@ -507,6 +489,7 @@ describe('checkMcp()', () => {
       platform: 'linux',
       run,
       install: 'self-generation install',
+      now: new Date(),
     });
 
   test('says nothing where the server was never registered', async () => {
@@ -517,7 +500,7 @@ describe('checkMcp()', () => {
   test('names the clients that have it', async () => {
     await installed({ mcp: ['claude', 'gemini'] });
     expect(await check()).toEqual([
-      { name: 'MCP server', status: 'ok', detail: 'answers, and is registered with Claude Code, Gemini CLI' },
+      { status: 'ok', detail: 'answers, and is registered with Claude Code, Gemini CLI' },
     ]);
   });
 

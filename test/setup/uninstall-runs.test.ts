@@ -3,16 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CliContext } from '../../src/cli/context.ts';
 import { uninstallCommand } from '../../src/cli/uninstall.ts';
 import { changeRun } from '../../src/runs/store/runs.ts';
 import { withRuns } from '../../src/runs/store/runs-db.ts';
 import { prepareWorktree } from '../../src/runs/workspace/worktree.ts';
-import { install } from '../../src/setup/install.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
-import { runCommand } from '../../src/system/run-command.ts';
+import { callHere } from '../cli/call.ts';
 import { accepted, ended, newRun, started } from '../runs/store/made-up.ts';
 import { pathsOf } from '../support/home.ts';
+import { installedIn } from '../support/installed.ts';
 import { madeRun } from '../support/made-run.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
 
@@ -29,18 +28,7 @@ beforeEach(async () => {
   home = join(root, 'home');
   putFile(join(root, 'dist', 'self-generation'), 'program');
   mkdirSync(home);
-  const report = await install({
-    env: env(),
-    platform: 'linux',
-    executablePath: join(root, 'dist', 'self-generation'),
-    isCompiled: true,
-    projectDirectory: root,
-    dryRun: false,
-    clientVersion: '2.1.328',
-    run: runCommand,
-    now: () => new Date('2026-11-20T09:47:09.123Z'),
-  });
-  expect(report).toMatchObject({ kind: 'done' });
+  await installedIn(home, { env: env() });
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -49,33 +37,8 @@ function all() {
   return Object.entries(treeBelow(root)).filter(([name]) => !/\.db-(wal|shm)$/.test(name));
 }
 
-async function call(...words: string[]) {
-  const stdout: string[] = [];
-  const stderr: string[] = [];
-  const codes = [0];
-  const context: CliContext = {
-    env: env(),
-    platform: 'linux',
-    executablePath: paths().binary,
-    isCompiled: true,
-    colour: false,
-    isInteractive: false,
-    confirm: async () => false,
-    cwd: root,
-    now: () => new Date('2026-11-20T09:47:09.123Z'),
-    written: async () => true,
-    stdout: (text) => stdout.push(text),
-    stderr: (text) => stderr.push(text),
-    progress: () => {},
-    showsProgress: false,
-    screen: () => undefined,
-    onInterrupt: () => () => {},
-    agentMark: () => undefined,
-    setExitCode: (code) => codes.push(code),
-  };
-  await uninstallCommand(context).parseAsync(words, { from: 'user' });
-  return { stdout: stdout.join(''), stderr: stderr.join(''), code: codes.at(-1) };
-}
+const call = (...words: string[]) =>
+  callHere(uninstallCommand, words, { env: env(), executablePath: paths().binary, cwd: root });
 
 /** A run that is done, with a working tree of its own in a real repository. */
 async function doneInTree(): Promise<{ path: string; repository: string }> {

@@ -11,13 +11,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommanderError } from 'commander';
-import type { CliContext } from '../../src/cli/context.ts';
 import { uninstallCommand } from '../../src/cli/uninstall.ts';
-import { install } from '../../src/setup/install.ts';
-import { type UninstallReport, uninstall } from '../../src/setup/uninstall.ts';
+import type { UninstallOptions, UninstallReport } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
-import { runCommand } from '../../src/system/run-command.ts';
+import { callHere } from '../cli/call.ts';
+import { installedIn, uninstallIn } from '../support/installed.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
 
 let root = '';
@@ -37,23 +35,9 @@ type Env = Record<string, string>;
 const homeEnv = (): Env => ({ HOME: home, PATH: '/nowhere' });
 
 async function installed(env = homeEnv()): Promise<void> {
-  const report = await install({
-    env,
-    platform: 'linux',
-    executablePath: join(root, 'dist', 'self-generation'),
-    isCompiled: true,
-    projectDirectory: root,
-    dryRun: false,
-    clientVersion: '2.1.328',
-    run: runCommand,
-    now: () => new Date('2026-11-20T09:47:09.123Z'),
-  });
-  expect(report).toMatchObject({ kind: 'done' });
+  await installedIn(home, { env });
 }
-
-function removed(changes: { purge?: boolean; env?: Env; dryRun?: boolean } = {}): UninstallReport {
-  return uninstall({ env: homeEnv(), platform: 'linux', purge: false, dryRun: false, ...changes });
-}
+const removed = (changes: Partial<UninstallOptions> = {}) => uninstallIn(home, changes);
 
 function done(report: UninstallReport) {
   if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
@@ -363,56 +347,23 @@ describe('uninstall() with purge', () => {
 });
 
 describe('uninstallCommand()', () => {
-  async function call(...words: string[]) {
-    const stdout: string[] = [];
-    const stderr: string[] = [];
-    const codes = [0];
-    const context: CliContext = {
+  const call = (...words: string[]) =>
+    callHere(uninstallCommand, words, {
       env: homeEnv(),
-      platform: 'linux',
       executablePath: state('hooks', 'self-generation'),
-      isCompiled: true,
-      colour: false,
-      isInteractive: false,
-      confirm: async () => false,
       cwd: root,
-      now: () => new Date('2026-11-20T09:47:09.123Z'),
-      written: async () => true,
-      stdout: (text) => stdout.push(text),
-      stderr: (text) => stderr.push(text),
-      progress: () => {},
-      showsProgress: false,
-      screen: () => undefined,
-      onInterrupt: () => () => {},
-      agentMark: () => undefined,
-      setExitCode: (code) => codes.push(code),
-    };
-    try {
-      await uninstallCommand(context).parseAsync(words, { from: 'user' });
-    } catch (error) {
-      if (!(error instanceof CommanderError)) throw error;
-    }
-    return { stdout: stdout.join(''), stderr: stderr.join(''), code: codes.at(-1) };
-  }
+    });
 
-  test('prints what was removed and what stays', async () => {
+  test('says what to do where it failed, prints the report as JSON, and ends with 2 on wrong usage', async () => {
     await installed();
-    putData();
-    const { stdout, code } = await call();
-    expect(code).toBe(0);
-    expect(stdout).toStartWith('Uninstalled self-generation.\n');
-    expect(stdout).toContain(`  kept     ${state('data')} (what was learned; --purge removes it)\n`);
-    expect((await call('--json', '--purge')).stdout).toContain('"kind": "done"');
-    expect((await call()).stdout).toBe('Nothing to remove: self-generation is not installed.\n');
-  });
-
-  test('ends with 1 and says what to do', async () => {
-    await installed();
+    const text = readFileSync(settingsPath(), 'utf8');
     writeFileSync(settingsPath(), '{');
     const { stderr, code } = await call();
     expect(code).toBe(1);
     expect(stderr).toContain('close brace expected');
     expect(stderr).toEndWith('Correct that and run the command again.\n');
+    writeFileSync(settingsPath(), text);
+    expect((await call('--json', '--purge')).stdout).toContain('"kind": "done"');
     expect(await call('--everything')).toMatchObject({ code: 2 });
   });
 });

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BaseRequest, findBase, findTarget } from '../../src/suggestions/apply-target.ts';
+import { Refused } from '../../src/setup/file-plan.ts';
+import { type BaseRequest, findBase, findTargetFile } from '../../src/suggestions/apply-target.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import { putFile } from '../support/tree.ts';
 
@@ -16,12 +17,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-describe('findTarget()', () => {
-  const target = (name: string) => findTarget(at('app'), at('app', name));
+describe('findTargetFile()', () => {
+  const target = (name: string) => findTargetFile(at('app'), at('app', name));
 
-  test('gives the directories that have to be made', () => {
+  test('returns the directories that have to be made', () => {
     expect(target('.claude/commands/a.md')).toEqual({
-      kind: 'found',
       path: at('app', '.claude', 'commands', 'a.md'),
       missing: [at('app', '.claude'), at('app', '.claude', 'commands')],
     });
@@ -33,7 +33,7 @@ describe('findTarget()', () => {
     putFile(at('app', 'AGENTS.md'), 'x');
     mkdirSync(at('app', '.claude'));
     symlinkSync('../AGENTS.md', at('app', '.claude', 'CLAUDE.md'));
-    expect(target('.claude/CLAUDE.md')).toMatchObject({ kind: 'found', path: at('app', 'AGENTS.md') });
+    expect(target('.claude/CLAUDE.md')).toMatchObject({ path: at('app', 'AGENTS.md') });
     symlinkSync('../new/CLAUDE.md', at('app', '.claude', 'other.md'));
     expect(target('.claude/other.md')).toMatchObject({
       path: at('app', 'new', 'CLAUDE.md'),
@@ -63,28 +63,28 @@ describe('findTarget()', () => {
       symlinkSync('Makefile', at('app', 'AGENTS.md'));
       if (link.includes('/')) mkdirSync(at('app', '.claude'));
       symlinkSync(to.replace('$ROOT', root), at('app', link));
-      expect(target('.claude/CLAUDE.md').kind).toBe('refused');
+      expect(() => target('.claude/CLAUDE.md')).toThrow(Refused);
     });
   }
 
   test('refuses what leads out by itself', () => {
-    expect(findTarget(at('app'), at('app', '..', 'outside', 'x.md')).kind).toBe('refused');
-    expect(findTarget(at('app'), '/etc/passwd').kind).toBe('refused');
+    expect(() => findTargetFile(at('app'), at('app', '..', 'outside', 'x.md'))).toThrow(Refused);
+    expect(() => findTargetFile(at('app'), '/etc/passwd')).toThrow(Refused);
   });
 
   test('refuses a directory in the place of the file, and a file in the place of a directory', () => {
     mkdirSync(at('app', '.claude', 'CLAUDE.md'), { recursive: true });
-    expect(target('.claude/CLAUDE.md').kind).toBe('refused');
+    expect(() => target('.claude/CLAUDE.md')).toThrow(Refused);
     putFile(at('app', 'b'), 'x');
-    expect(target('b/CLAUDE.md').kind).toBe('refused');
-    expect(target('b/c/CLAUDE.md').kind).toBe('refused');
+    expect(() => target('b/CLAUDE.md')).toThrow(Refused);
+    expect(() => target('b/c/CLAUDE.md')).toThrow(Refused);
   });
 });
 
 describe('findBase()', () => {
   const request = (changes: Partial<BaseRequest> = {}): BaseRequest => ({
     scope: 'own',
-    claudeDirectory: at('home', '.claude'),
+    place: { claudeDirectory: at('home', '.claude') },
     project: { name: 'here', path: at('app') },
     ...changes,
   });
@@ -122,8 +122,7 @@ describe('findBase()', () => {
     symlinkSync(at('outside'), at('home'));
     const base = findBase(own, request({ scope: 'global' }));
     expect(base).toMatchObject({ root: at('outside', '.claude') });
-    expect(findTarget(at('outside', '.claude'), at('home', '.claude', 'CLAUDE.md'))).toMatchObject({
-      kind: 'found',
+    expect(findTargetFile(at('outside', '.claude'), at('home', '.claude', 'CLAUDE.md'))).toMatchObject({
       path: at('outside', '.claude', 'CLAUDE.md'),
       missing: [at('outside', '.claude')],
     });
@@ -149,6 +148,6 @@ describe('findBase()', () => {
     ],
   ];
   for (const [name, find] of refusals) {
-    test(`refuses ${name}`, () => expect(find().kind).toBe('refused'));
+    test(`refuses ${name}`, () => expect(find).toThrow(Refused));
   }
 });

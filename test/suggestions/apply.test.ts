@@ -13,14 +13,21 @@ import {
 import { resolve } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { checkApplied } from '../../src/setup/check-installation.ts';
-import { locate, sha256 } from '../../src/setup/manifest.ts';
-import { uninstall } from '../../src/setup/uninstall.ts';
-import { type ApplyPlan, type ApplyRequest, planApply } from '../../src/suggestions/apply.ts';
+import { sha256 } from '../../src/setup/file-plan.ts';
+import { locate } from '../../src/setup/manifest.ts';
+import {
+  type ApplyPlan,
+  type ApplyRequest,
+  planApply,
+  planUndo,
+  type UndoPlan,
+  type UndoRequest,
+} from '../../src/suggestions/apply.ts';
 import { carryOut, listApplied, listEarlier } from '../../src/suggestions/decide.ts';
 import type { Suggestion } from '../../src/suggestions/suggestion.ts';
-import { planUndo, type UndoPlan, type UndoRequest } from '../../src/suggestions/undo.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
+import { uninstallIn } from '../support/installed.ts';
 import { withDatabase } from '../support/seed.ts';
 import {
   CODE_HOOK,
@@ -53,7 +60,6 @@ function requestIn(home: Bench, changes: Partial<ApplyRequest> = {}): ApplyReque
   if (place.kind === 'failed') throw new Error(place.reason);
   return {
     scope: 'own',
-    claudeDirectory: place.claudeDirectory,
     project: { name: 'app', path: home.app },
     place,
     platform: 'linux',
@@ -409,7 +415,7 @@ describe('a hook', () => {
     const applied = read(settingsOf(home));
     await installHere(home);
     expect(read(settingsOf(home))).toBe(applied);
-    const report = uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
+    const report = uninstallIn(home.path);
     expect(report.kind).toBe('done');
     rmSync(`${home.path}/dist`, { recursive: true });
     expect(userTree(home)).toEqual(before);
@@ -425,11 +431,13 @@ describe('a hook', () => {
     const suggestion = seedSuggestion(home, HOOK, own(home));
     const env = { HOME: home.path };
     const look = () =>
-      checkApplied(home.paths, env, 'linux').map(({ status, detail }) => `${status} ${detail}`);
+      checkApplied({ paths: home.paths, env, platform: 'linux' }).map(
+        ({ status, detail }) => `${status} ${detail}`,
+      );
     expect(look()).toEqual([]);
     apply(home, suggestion);
     expect(look()).toEqual(['ok 1 hook as applied']);
-    uninstall({ env, platform: 'linux', purge: false, dryRun: false });
+    uninstallIn(home.path);
     await installHere(home);
     expect(look()).toEqual([
       `warning ${suggestion.id} does nothing: it is not registered in ${settingsOf(home)}`,
@@ -447,7 +455,7 @@ describe('a hook', () => {
     for (const answer of [HOOK, RULE, SKILL]) apply(home, seedSuggestion(home, answer, own(home)));
     const [rule, skill] = listApplied(home.paths).filter(({ kind }) => kind !== 'declaration');
     const purge = (dryRun: boolean) => {
-      const report = uninstall({ env: { HOME: home.path }, platform: 'linux', purge: true, dryRun });
+      const report = uninstallIn(home.path, { purge: true, dryRun });
       return report.kind === 'done' ? report.warnings : [];
     };
     expect(purge(true)).toEqual([
@@ -469,7 +477,7 @@ describe('a hook', () => {
     apply(home, seedSuggestion(home, HOOK, own(home)));
     const path = settingsOf(home);
     writeFileSync(path, read(path).replace('{', '{\n  "model": "opus",'));
-    uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
+    uninstallIn(home.path);
     expect(parse(read(path))).toEqual({ model: 'opus' });
     expect(existsSync(home.paths.hooks)).toBe(false);
   });
@@ -527,9 +535,8 @@ describe('a script of an earlier version', () => {
   test('is named by doctor, and undo removes it with its entry', async () => {
     using home = bench();
     const { id, script } = await applyAsBefore(home);
-    expect(checkApplied(home.paths, { HOME: home.path }, 'linux')).toEqual([
+    expect(checkApplied({ paths: home.paths, env: { HOME: home.path }, platform: 'linux' })).toEqual([
       {
-        name: 'applied hooks',
         status: 'warning',
         detail: `${id} does nothing: ${script} is code that a model wrote, which is run no more`,
         remedy: `Run: self-generation undo ${id}`,
@@ -538,7 +545,7 @@ describe('a script of an earlier version', () => {
     undo(home, storedSuggestion(home, id));
     expect(existsSync(home.paths.scripts)).toBe(false);
     expect(read(`${home.path}/.claude/settings.json`)).not.toContain(id);
-    expect(checkApplied(home.paths, { HOME: home.path }, 'linux')).toEqual([]);
+    expect(checkApplied({ paths: home.paths, env: { HOME: home.path }, platform: 'linux' })).toEqual([]);
   });
 
   test('stays when it was edited, and goes with uninstall all the same', async () => {
@@ -546,7 +553,7 @@ describe('a script of an earlier version', () => {
     const { id, script } = await applyAsBefore(home);
     writeFileSync(script, 'mine');
     expect(reasonOf(undoPlan(home, storedSuggestion(home, id)))).toContain('was changed since');
-    uninstall({ env: { HOME: home.path }, platform: 'linux', purge: false, dryRun: false });
+    uninstallIn(home.path);
     expect(existsSync(script)).toBe(false);
     expect(existsSync(`${home.path}/.claude/settings.json`)).toBe(false);
   });

@@ -7,12 +7,11 @@ import { findSuggestions } from '../../src/suggestions/store.ts';
 /** A process that is killed when it has changed the files and not yet recorded it.   bun cut-off.main.ts ID */
 const place = locate(process.env, process.platform);
 if (place.kind === 'failed') throw new Error(place.reason);
-const { paths, claudeDirectory } = place;
+const { paths } = place;
 const [suggestion] = readDatabase(paths, (db) => findSuggestions(process.argv[2] ?? '', db)) ?? [];
 if (suggestion === undefined) throw new Error('Cannot apply: there is no such suggestion');
 const plan = planApply(suggestion, {
   scope: 'own',
-  claudeDirectory,
   project: { name: 'app', path: process.cwd() },
   place,
   platform: 'linux',

@@ -50,7 +50,7 @@ describe('loadSkills()', () => {
     expect(load(home)).toEqual([['deploy', 'global']]);
   });
 
-  test('gives Hangul in single letters as whole syllables', () => {
+  test('returns Hangul in single letters as whole syllables', () => {
     using home = temporaryHome();
     home.put(`.claude/commands/${'배포'.normalize('NFD')}.md`, FILE);
     expect(load(home)).toEqual([['배포', 'global']]);

@@ -4,7 +4,7 @@ import { statePaths } from '../../src/core/state-paths.ts';
 import { runHook } from '../../src/hooks/run.ts';
 import * as writePath from '../../src/hooks/write-path.ts';
 import * as errorSearch from '../../src/lessons/store/error-search.ts';
-import * as deliveries from '../../src/runs/delivery/deliver-to-hook.ts';
+import * as deliveries from '../../src/runs/delivery/hook-delivery.ts';
 import { hookPayload } from './arbitrary-payload.ts';
 
 /**

@@ -1,8 +1,7 @@
-import { install } from '../../src/setup/install.ts';
 import { findSuggestions, saveProposals } from '../../src/suggestions/store.ts';
 import { readProposal, type Suggestion } from '../../src/suggestions/suggestion.ts';
-import { runCommand } from '../../src/system/run-command.ts';
 import { type Home, readRows } from './home.ts';
+import { installedIn } from './installed.ts';
 import { withDatabase } from './seed.ts';
 import { putFile } from './tree.ts';
 
@@ -116,16 +115,6 @@ export function feedbackOf(home: Home): string[] {
 
 /** Registers the hooks in this home, with a file in the place of the program. */
 export async function installHere(home: Home, clientVersion = '2.1.328'): Promise<void> {
-  const report = await install({
-    env: { HOME: home.path, PATH: '/nowhere' },
-    platform: 'linux',
-    executablePath: putFile(`${home.path}/dist/self-generation`, 'program', 0o755),
-    isCompiled: true,
-    projectDirectory: home.path,
-    dryRun: false,
-    clientVersion,
-    run: runCommand,
-    now: () => new Date('2026-11-20T09:47:09.123Z'),
-  });
-  if (report.kind === 'failed') throw new Error(`Cannot install: ${report.reason}`);
+  const executablePath = putFile(`${home.path}/dist/self-generation`, 'program', 0o755);
+  await installedIn(home.path, { executablePath, projectDirectory: home.path, clientVersion });
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import type { ProcessIdentity } from '../../src/system/process-identity.ts';
 import {
   currentBoot,
   identityOf,
@@ -9,6 +8,7 @@ import {
   isJudged,
   isOtherBoot,
   isSameProcess,
+  type ProcessIdentity,
 } from '../../src/system/process-identity.ts';
 import {
   descendantsOf,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import type { TranscriptPlace } from '../../src/clients/claude/transcript-files.ts';
 import type { Recording } from '../../src/hooks/decision.ts';
 import { record } from '../../src/hooks/store/record.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
@@ -6,7 +7,6 @@ import {
   countFixes,
   type ImportStep,
   loadProgress,
-  type Place,
   progressByFile,
   progressInDatabase,
   readPlace,
@@ -53,7 +53,7 @@ function stop(seconds: number, agentId: string): Recording {
   return { kind: 'subagent-stop', at: at(clock(seconds), 's1', agentId) };
 }
 
-function place(bytesDone: number, head = 'h', bytesSeen = bytesDone): Place {
+function place(bytesDone: number, head = 'h', bytesSeen = bytesDone): TranscriptPlace {
   return { head, bytesDone, bytesSeen };
 }
 
@@ -219,7 +219,7 @@ describe('record() after writeSteps()', () => {
 });
 
 describe('savePlace()', () => {
-  const saved = (first: Place, second: Place, fileBytes = 100) => {
+  const saved = (first: TranscriptPlace, second: TranscriptPlace, fileBytes = 100) => {
     using home = temporaryHome();
     return writeDatabase(home.paths, (db) => {
       for (const one of [first, second]) savePlace({ path: '/a.jsonl', fileBytes, ...one }, NOW, db);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pc from 'picocolors';
+import { counted } from '../../core/text.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import {
   acknowledgeDelivery,
@@ -7,11 +8,9 @@ import {
   takeDelivery,
   unmarkInbox,
 } from '../../runs/delivery/deliver.ts';
-import type { Announcement } from '../../runs/model/announcement.ts';
-import { announceBody } from '../../runs/model/announcement.ts';
+import { type Announcement, announceBody } from '../../runs/model/announcement.ts';
 import { dismissAnnouncements, waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { readRuns, withRuns } from '../../runs/store/runs-db.ts';
-import { counted } from '../../setup/check.ts';
 import { EXIT } from '../context.ts';
 import { shownText, visible } from '../output.ts';
 import { visibleLine } from './run-words.ts';

@@ -8,8 +8,7 @@ import {
   isoTime,
   ordinal,
 } from '../../runs/model/stats.ts';
-import type { Usage } from '../../runs/model/turn.ts';
-import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
+import { isTerminal, runtimeMs, type Turn, type Usage } from '../../runs/model/turn.ts';
 import { eventView } from '../../runs/read-log.ts';
 import { waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { queuePosition } from '../../runs/store/queue.ts';

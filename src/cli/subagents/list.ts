@@ -4,7 +4,7 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import { formatAge, formatDuration, formatSince, formatUsd } from '../../runs/model/stats.ts';
 import { isTerminal, runtimeMs } from '../../runs/model/turn.ts';
 import { readRunList } from '../../runs/read-log.ts';
-import { advance } from '../../runs/reconcile.ts';
+import { reconcileAndArchive } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { EXIT, limitUpTo } from '../context.ts';
 import { cutToWidth } from '../output.ts';
@@ -80,7 +80,7 @@ async function watch(here: RunsHere, flags: ListFlags): Promise<void> {
     drawn = lines.length;
     if (found.active === 0) return;
     await sleep(WATCH_INTERVAL_MS);
-    advance(world);
+    reconcileAndArchive(world);
   }
 }
 

@@ -2,8 +2,7 @@ import { statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import pc from 'picocolors';
 import { cutText } from '../../core/text.ts';
-import type { Run } from '../../runs/model/run.ts';
-import { turnFiles } from '../../runs/model/run.ts';
+import { type Run, turnFiles } from '../../runs/model/run.ts';
 import {
   entryLabel,
   isShown,

@@ -3,7 +3,7 @@ import { reasonOf } from '../../core/guards.ts';
 import { statePaths } from '../../core/state-paths.ts';
 import type { Requester, Run } from '../../runs/model/run.ts';
 import { parseSeconds } from '../../runs/model/stats.ts';
-import { advance } from '../../runs/reconcile.ts';
+import { reconcileAndArchive } from '../../runs/reconcile.ts';
 import { findByIdAnywhere, findOwnRun, refusalInside, requesterHere } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { Refusal, RunsWorld } from '../../runs/world.ts';
@@ -78,7 +78,7 @@ export async function withRunsHere(
   try {
     const inside = refusalInside('subagents', world);
     if (inside !== undefined) return refuse(inside, '', { isJson, context });
-    advance(world);
+    reconcileAndArchive(world);
     await act({ world, requester: requesterHere(world), isJson, context, read });
   } catch (error) {
     if (!isJson || error instanceof CommanderError) throw error;

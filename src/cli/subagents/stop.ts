@@ -1,7 +1,6 @@
-import { stopRuns } from '../../runs/stop.ts';
+import { counted } from '../../core/text.ts';
+import { type StopAnswer, type StopTarget, stopRuns } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import type { StopAnswer, StopTarget } from '../../runs/world.ts';
-import { counted } from '../../setup/check.ts';
 import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import { nameOf, visibleLine } from './run-words.ts';

@@ -1,14 +1,13 @@
 import { acknowledgeTurns } from '../../runs/delivery/deliver.ts';
 import { NO_NOTES } from '../../runs/model/announcement.ts';
-import type { RunWithTurn } from '../../runs/model/run.ts';
+import type { RunWithTurn, TurnName } from '../../runs/model/run.ts';
 import { formatDuration } from '../../runs/model/stats.ts';
 import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
 import { newestEntry } from '../../runs/read-log.ts';
 import { sendToRun } from '../../runs/send.ts';
 import { reportedWords } from '../../runs/store/outbox.ts';
 import { readRuns } from '../../runs/store/runs-db.ts';
-import { turnsAwaited, waitForRuns } from '../../runs/wait.ts';
-import type { TurnName, WaitAnswer, WaitOptions } from '../../runs/world.ts';
+import { turnsAwaited, type WaitAnswer, type WaitOptions, waitForRuns } from '../../runs/wait.ts';
 import { EXIT, PROGRAM } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 import { nameOf, safeText, shortId, timesOf, visibleLine, writtenAtMs } from './run-words.ts';

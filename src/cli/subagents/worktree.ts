@@ -1,10 +1,10 @@
 import { reasonOf } from '../../core/guards.ts';
+import { counted } from '../../core/text.ts';
 import type { Run } from '../../runs/model/run.ts';
 import { activeTurn } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { discardWorktree, lossOf } from '../../runs/workspace/worktree.ts';
 import { isMerged, mergeChanges, readChanges, type TreeRun } from '../../runs/workspace/worktree-changes.ts';
-import { counted } from '../../setup/check.ts';
 import { EXIT, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../output.ts';
 import { visibleLine } from './run-words.ts';

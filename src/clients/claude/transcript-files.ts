@@ -3,7 +3,6 @@ import { fingerprint } from '../../core/text.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
 import { LineReader, readFirstLine } from '../../system/lines.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
-import type { FileProgress } from '../../transcripts/imports-store.ts';
 import { ANALYSIS_MARK } from '../one-shot.ts';
 import { readEntry, type TranscriptOwner, timeOf } from './transcript.ts';
 
@@ -30,15 +29,17 @@ export type TranscriptSession = {
 };
 
 /** What the first lines of a session's transcript say about the whole. */
-export type TranscriptOutline = {
+type TranscriptOutline = {
+  /** Empty when no entry has a time. */
   readonly firstTs: string;
   /** Where the session was started. */
   readonly directory: string | undefined;
+  readonly sessionId: string | undefined;
   /** Our own analysis started it: nobody has worked there. */
   readonly isAnalysis: boolean;
 };
 
-export type TranscriptListing = {
+type TranscriptListing = {
   /** The one that began first comes first. */
   readonly sessions: readonly TranscriptSession[];
   readonly filesFound: number;
@@ -47,37 +48,48 @@ export type TranscriptListing = {
   readonly unreadable: readonly Unreadable[];
 };
 
-/** How far a file has been taken in; undefined for one that is not known. */
-export type ProgressOf = (path: string, head: string) => FileProgress | undefined;
+/** How far a transcript has been read. */
+export type TranscriptPlace = {
+  /** By what the file is recognised: how it begins. */
+  readonly head: string;
+  /** Where the next reading begins: the line of a call without a result, or the end of what was looked at. */
+  readonly bytesDone: number;
+  /** Up to where it has been looked at. */
+  readonly bytesSeen: number;
+};
+
+/** `isElsewhere`: the place is known under another path, so that the file was moved or copied since. */
+export type FileProgress = TranscriptPlace & { readonly isElsewhere?: true };
+
+/** How far a file has been read; undefined for one that is not known. */
+type ProgressOf = (path: string, head: string) => FileProgress | undefined;
 
 /** Finds the transcripts below directories, and which of them have something new. Never throws for a single file. */
 export function listTranscripts(roots: readonly string[], progressOf: ProgressOf): TranscriptListing {
   const unreadable: Unreadable[] = [];
   const found = roots.map((root) => findFiles(root, '.jsonl'));
   const files = new Map(found.flatMap((one) => one.files).map((file) => [file.path, file]));
-  const groups = new Map<string, TranscriptFile[]>();
-  let filesUnchanged = 0;
+  const changed: TranscriptFile[] = [];
   for (const file of files.values()) {
     try {
       const placed = placedFile(file, progressOf);
-      if (placed === undefined || placed.seen === file.bytes) filesUnchanged++;
-      else addTo(groups, placed);
+      if (placed !== undefined && placed.seen !== file.bytes) changed.push(placed);
     } catch (error) {
       unreadable.push({ path: file.path, reason: reasonOf(error) });
     }
   }
-  const sessions = [...groups].map(([main, group]) => session(main, group));
+  const sessions = [...Map.groupBy(changed, mainOf)].map(([main, group]) => session(main, group));
   return {
     sessions: sessions.sort((left, right) => compare(left.outline.firstTs, right.outline.firstTs)),
     filesFound: files.size,
-    filesUnchanged,
+    filesUnchanged: files.size - changed.length - unreadable.length,
     linksNotFollowed: found.reduce((sum, one) => sum + one.linksNotFollowed, 0),
     unreadable: [...found.flatMap((one) => one.unreadable), ...unreadable],
   };
 }
 
 /** A session by its own transcript, and what else belongs to it. */
-export type SessionPlace = {
+type SessionPlace = {
   /** The session's own transcript, whether it is there or not. */
   readonly main: string;
   /** One of a sub-agent that may lie elsewhere than they all do. */
@@ -118,13 +130,6 @@ function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
   return [...files.values()];
 }
 
-function addTo(groups: Map<string, TranscriptFile[]>, file: TranscriptFile): void {
-  const main = mainOf(file);
-  const group = groups.get(main);
-  if (group === undefined) groups.set(main, [file]);
-  else group.push(file);
-}
-
 const HEAD_BYTES_MAX = 64 * 1024;
 const DECODER = new TextDecoder();
 
@@ -137,14 +142,12 @@ function placedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | u
   return { ...file, head, ...place, owner: ownerOf(file.path) };
 }
 
-type FilePlace = Pick<TranscriptFile, 'from' | 'seen'>;
-const BEGINNING: FilePlace = { from: 0, seen: 0 };
-
 /** One that became shorter was written anew, unless it is a copy: then it was made before the other went on. */
-function placeOf({ bytes }: FoundFile, known: FileProgress | undefined, head: string): FilePlace {
-  if (known?.head !== head) return BEGINNING;
-  if (known.bytesSeen <= bytes) return { from: known.bytesDone, seen: known.bytesSeen };
-  return known.isElsewhere ? { from: Math.min(known.bytesDone, bytes), seen: bytes } : BEGINNING;
+function placeOf({ bytes }: FoundFile, known: FileProgress | undefined, head: string) {
+  const isKnown = known?.head === head;
+  if (isKnown && known.bytesSeen <= bytes) return { from: known.bytesDone, seen: known.bytesSeen };
+  if (isKnown && known.isElsewhere) return { from: Math.min(known.bytesDone, bytes), seen: bytes };
+  return { from: 0, seen: 0 };
 }
 
 /** `<project>/<session>/subagents/…/agent-<id>.jsonl`, in older versions `<project>/agent-<id>.jsonl`. */
@@ -180,16 +183,7 @@ function session(main: string, group: readonly TranscriptFile[]): TranscriptSess
     (left, right) =>
       Number(left.path !== main) - Number(right.path !== main) || compare(left.path, right.path),
   );
-  const [firstFile] = files;
-  const outline = outlineOf(main) ?? (firstFile && outlineOf(firstFile.path));
-  return {
-    files,
-    outline: {
-      firstTs: outline?.firstTs ?? '',
-      directory: outline?.directory,
-      isAnalysis: outline?.isAnalysis ?? false,
-    },
-  };
+  return { files, outline: outlineOf(main) ?? outlineOf(files[0]?.path ?? main) ?? NO_OUTLINE };
 }
 
 const OUTLINE_LINES_MAX = 200;
@@ -197,10 +191,15 @@ const OUTLINE_BYTES_MAX = 4 * 1024 * 1024;
 /** The mark stands at the beginning of the prompt, which in turn stands at the beginning of the session. */
 const MARK_WITHIN = 100;
 
-type Outline = Partial<TranscriptOutline> & { readonly sessionId: string | undefined };
+const NO_OUTLINE: TranscriptOutline = {
+  firstTs: '',
+  directory: undefined,
+  sessionId: undefined,
+  isAnalysis: false,
+};
 
 /** Reads until the first prompt; undefined when the file cannot be read. */
-function outlineOf(path: string): Outline | undefined {
+function outlineOf(path: string): TranscriptOutline | undefined {
   let reader: LineReader | undefined;
   try {
     reader = new LineReader(path, { chunkBytes: HEAD_BYTES_MAX, lineBytesMax: OUTLINE_BYTES_MAX });
@@ -212,27 +211,24 @@ function outlineOf(path: string): Outline | undefined {
   }
 }
 
-function readOutline(reader: LineReader): Outline {
-  const found: { firstTs?: string; directory?: string; sessionId?: string; isAnalysis?: boolean } = {};
+function readOutline(reader: LineReader): TranscriptOutline {
+  let found = NO_OUTLINE;
   for (let count = 0; count < OUTLINE_LINES_MAX; count++) {
     const line = reader.next();
     if (line === undefined || line.start > OUTLINE_BYTES_MAX) break;
     const entry = line.kind === 'line' ? parseJson(DECODER.decode(line.bytes)) : undefined;
     if (!isRecord(entry)) continue;
-    const [ts, directory, sessionId] = [
-      timeOf(entry),
-      readString(entry, 'cwd'),
-      readString(entry, 'sessionId'),
-    ];
-    if (ts !== undefined) found.firstTs ??= ts;
-    if (directory) found.directory ??= directory;
-    if (sessionId) found.sessionId ??= sessionId;
+    found = {
+      firstTs: found.firstTs || (timeOf(entry) ?? ''),
+      directory: found.directory || readString(entry, 'cwd'),
+      sessionId: found.sessionId || readString(entry, 'sessionId'),
+      isAnalysis: false,
+    };
     const prompt = firstPromptIn(entry);
-    if (prompt === undefined) continue;
-    found.isAnalysis = prompt.slice(0, MARK_WITHIN).includes(ANALYSIS_MARK);
-    break;
+    if (prompt !== undefined)
+      return { ...found, isAnalysis: prompt.slice(0, MARK_WITHIN).includes(ANALYSIS_MARK) };
   }
-  return { ...found, sessionId: found.sessionId };
+  return found;
 }
 
 const NO_CALLS = { open: () => {}, close: () => undefined, say: () => {}, said: () => '' };

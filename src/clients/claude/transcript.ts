@@ -36,6 +36,9 @@ export type Call = {
   readonly cwd: unknown;
 };
 
+/** Why a line that looks like an event stands for none. */
+export type PassedOverKind = 'refusedCalls' | 'resultsWithoutCall' | 'entriesWithoutTime';
+
 /** One thing that happened, or the reason why a line stands for none although it looks like it. */
 export type Happening =
   | {
@@ -46,7 +49,7 @@ export type Happening =
       /** Typed while the agent worked: its hook ran when the agent came to it. */
       readonly isQueued: boolean;
     }
-  | { readonly kind: 'passed-over'; readonly why: 'refused call' | 'result without call' | 'no time' };
+  | { readonly kind: 'passed-over'; readonly why: PassedOverKind };
 
 const NOTHING: readonly Happening[] = [];
 
@@ -57,14 +60,13 @@ export function readEntry(entry: unknown, owner: TranscriptOwner, calls: OpenCal
     case 'assistant':
       openCalls(entry, calls);
       return hasStopped(entry, owner)
-        ? happenings(entry, owner, [{ hook_event_name: 'SubagentStop' }])
+        ? happenings(entry, owner, { hook_event_name: 'SubagentStop' })
         : NOTHING;
     case 'user': {
       const results = blocksOf(entry).filter((block) => block.type === 'tool_result');
       if (results.length > 0)
         return results.flatMap((result) => readResult(result, entry, { owner, calls, results }));
-      const prompt = owner.agentId === null && isOfTheUser(entry) ? promptIn(entry.message) : '';
-      return prompt === '' ? NOTHING : happenings(entry, owner, [promptPayload(prompt)]);
+      return owner.agentId === null && isOfTheUser(entry) ? readPrompt(entry.message, entry, owner) : NOTHING;
     }
     case 'attachment':
       return readQueued(entry, owner);
@@ -105,17 +107,17 @@ function hasStopped(entry: Json, owner: TranscriptOwner): boolean {
   return owner.agentId !== null && reason === 'end_turn' && entry.isApiErrorMessage !== true;
 }
 
-type ResultPlace = {
-  readonly owner: TranscriptOwner;
-  readonly calls: OpenCalls;
-  /** All results of the entry. */
-  readonly results: readonly Json[];
-};
+/** `results`: all those of the entry. */
+type ResultContext = { readonly owner: TranscriptOwner; readonly calls: OpenCalls; readonly results: Json[] };
 
-function readResult(result: Json, entry: Json, { owner, calls, results }: ResultPlace): readonly Happening[] {
+function readResult(
+  result: Json,
+  entry: Json,
+  { owner, calls, results }: ResultContext,
+): readonly Happening[] {
   const id = readString(result, 'tool_use_id') ?? '';
   const call = calls.close(id);
-  if (call === undefined) return [{ kind: 'passed-over', why: 'result without call' }];
+  if (call === undefined) return [{ kind: 'passed-over', why: 'resultsWithoutCall' }];
   const text = textIn(result.content);
   const payload = {
     tool_name: call.tool,
@@ -129,17 +131,14 @@ function readResult(result: Json, entry: Json, { owner, calls, results }: Result
       ? { ...entry.toolUseResult, stdout: text, stderr: '' }
       : responseIn(text);
   // A command that was stopped has returned, for the hooks, although the model is told of an error.
-  if (result.is_error !== true || response.interrupted === true) {
-    return happenings(entry, owner, [
-      { ...payload, hook_event_name: 'PostToolUse', tool_response: response },
-    ]);
-  }
-  if (isRefusal(entry, text)) return [{ kind: 'passed-over', why: 'refused call' }];
+  if (result.is_error !== true || response.interrupted === true)
+    return happenings(entry, owner, { ...payload, hook_event_name: 'PostToolUse', tool_response: response });
+  if (isRefusal(entry, text)) return [{ kind: 'passed-over', why: 'refusedCalls' }];
   // What the client itself rejects reaches the hooks with the batch of calls, not alone.
   const failure = text.startsWith('<tool_use_error>')
     ? { hook_event_name: 'PostToolBatch', tool_calls: [{ ...payload, tool_response: text }] }
     : { ...payload, hook_event_name: 'PostToolUseFailure', error: text };
-  return happenings(entry, owner, [failure]);
+  return happenings(entry, owner, failure);
 }
 
 /**
@@ -203,35 +202,33 @@ function promptIn(message: unknown): string {
   return NO_PROMPT.test(text) ? '' : text;
 }
 
+function readPrompt(message: unknown, entry: Json, owner: TranscriptOwner): readonly Happening[] {
+  const prompt = promptIn(message);
+  return prompt === '' ? NOTHING : happenings(entry, owner, { hook_event_name: 'UserPromptSubmit', prompt });
+}
+
 /** A prompt that was typed while the agent worked, and that it was given in the middle of its turn. */
 function readQueued(entry: Json, owner: TranscriptOwner): readonly Happening[] {
   const queued = readRecord(entry, 'attachment');
   const isPrompt = queued.type === 'queued_command' && (queued.commandMode ?? 'prompt') === 'prompt';
   if (!isPrompt || owner.agentId !== null || !isOfTheUser(queued) || !isOfTheUser(entry)) return NOTHING;
-  const prompt = promptIn({ content: queued.prompt });
-  const [found] = prompt === '' ? NOTHING : happenings(entry, owner, [promptPayload(prompt)]);
-  return found === undefined ? NOTHING : [found.kind === 'event' ? { ...found, isQueued: true } : found];
+  const found = readPrompt({ content: queued.prompt }, entry, owner);
+  return found.map((one) => (one.kind === 'event' ? { ...one, isQueued: true } : one));
 }
 
-function promptPayload(prompt: string): Json {
-  return { hook_event_name: 'UserPromptSubmit', prompt };
-}
-
-/** The hooks' own reading of what the client would have sent them. */
-function happenings(entry: Json, owner: TranscriptOwner, payloads: readonly Json[]): readonly Happening[] {
+/** The hooks' own reading of what the client would have sent them: one event, or none. */
+function happenings(entry: Json, owner: TranscriptOwner, payload: Json): readonly Happening[] {
   const ts = timeOf(entry);
-  if (ts === undefined) return [{ kind: 'passed-over', why: 'no time' }];
+  if (ts === undefined) return [{ kind: 'passed-over', why: 'entriesWithoutTime' }];
   const agentId = readString(entry, 'agentId') ?? owner.agentId;
-  const common = {
+  const event = parseHookEvent({
     session_id: readString(entry, 'sessionId') || owner.sessionId,
     cwd: entry.cwd,
     agent_id: agentId,
     agent_type: agentId === null ? null : (owner.agentType ?? readString(entry, 'attributionAgent') ?? null),
-  };
-  return payloads.flatMap((payload) => {
-    const event = parseHookEvent({ ...common, ...payload });
-    return event === undefined ? [] : [{ kind: 'event', ts, event, isQueued: false } as const];
+    ...payload,
   });
+  return event === undefined ? NOTHING : [{ kind: 'event', ts, event, isQueued: false }];
 }
 
 /** The entry's own time; undefined when it has none that can be read. */

@@ -54,14 +54,11 @@ export function listErrors(filter: ErrorFilter, limit: number, db: Db): ErrorEnt
 
 /** The errors of these ids, in their order. */
 export function findErrors(ids: readonly number[], db: Db): ErrorEntry[] {
-  const list = JSON.stringify(ids);
-  const rows = db.sqlite.all('SELECT * FROM error_kb WHERE id IN (SELECT value FROM json_each(?))', list);
-  const places = new Map(ids.map((id, place) => [id, place]));
-  const place = (row: Row) => places.get(Number(row.id)) ?? 0;
-  return rows.toSorted((left, right) => place(left) - place(right)).map(readEntry);
+  const sql = 'SELECT error_kb.* FROM json_each(?) JOIN error_kb ON error_kb.id = value ORDER BY key';
+  return db.sqlite.all(sql, JSON.stringify([...new Set(ids)])).map(readEntry);
 }
 
-/** Of rows of error_kb; the same words for all who filter. */
+/** The SQL condition of a filter on rows of error_kb, with its values. */
 export function filterCondition({ projects, state }: ErrorFilter): { sql: string; values: Value[] } {
   const conditions = ['1'];
   if (projects !== undefined)
@@ -93,15 +90,9 @@ function readEntry(row: Row): ErrorEntry {
 }
 
 function readEvidence(value: unknown): FixEvidence | null {
-  const { sessions, agents, helped, first, last } = recordIn(value);
+  const { sessions, agents = 0, helped, first = '', last = '' } = recordIn(value);
   if (typeof sessions !== 'number' || typeof helped !== 'number') return null;
-  return {
-    sessions,
-    agents: Number(agents ?? 0),
-    helped,
-    first: String(first ?? ''),
-    last: String(last ?? ''),
-  };
+  return { sessions, agents: Number(agents), helped, first: String(first), last: String(last) };
 }
 
 /** Everything that is known of one error. */
@@ -165,9 +156,7 @@ function countSince({ error, project }: ErrorEntry, ts: string, db: Db): number 
   const row = db.sqlite.get(
     `SELECT COUNT(*) AS count FROM events WHERE project_path IS ? AND type = 'tool_error' AND ts > ?
        AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
-    project === '' ? null : project,
-    ts,
-    error,
+    ...[project === '' ? null : project, ts, error],
   );
   return Number(row?.count ?? 0);
 }
@@ -186,26 +175,19 @@ function occurrences({ error, project }: ErrorEntry, db: Db): Occurrences {
   return { first: textIn(row?.first), last: textIn(row?.last), tool: textIn(row?.tool) };
 }
 
-type PersonsFix = {
-  readonly ts: string;
-  readonly projectPath: string | null;
-  /** In words. */
-  readonly summary: string;
-};
-
-/** Stores how a person says an error is solved. Nothing that is learnt replaces it. */
-export function recordPersonsFix(key: string, { ts, projectPath, summary }: PersonsFix, db: Db): void {
+/** Stores how a person says, in words, an error is solved. Nothing that is learnt replaces it. */
+export function recordPersonsFix(
+  key: string,
+  { ts, projectPath, summary }: { ts: string; projectPath: string | null; summary: string },
+  db: Db,
+): void {
   const resolution = JSON.stringify({ summary, resolvedBy: 'user' });
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, use_count, last_used, project_path, resolution, resolved_by)
      VALUES (?, ?, 1, ?, ?, ?, 'user')
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET ts = excluded.ts, last_used = excluded.last_used,
        use_count = MAX(use_count, 1), resolution = excluded.resolution, resolved_by = 'user', state = NULL`,
-    ts,
-    key,
-    ts,
-    projectPath ?? '',
-    resolution,
+    ...[ts, key, ts, projectPath ?? '', resolution],
   );
 }
 
@@ -215,10 +197,8 @@ export function recordPersonsFix(key: string, { ts, projectPath, summary }: Pers
  */
 export function resolveError(id: number, { summary, ts }: { summary: string; ts: string }, db: Db): boolean {
   return db.sqlite.transaction(() => {
-    const known = db.sqlite.get(
-      'SELECT error_normalized, project_path, last_used FROM error_kb WHERE id = ?',
-      id,
-    );
+    const sql = 'SELECT error_normalized, project_path, last_used FROM error_kb WHERE id = ?';
+    const known = db.sqlite.get(sql, id);
     if (known === undefined) return false;
     const error = String(known.error_normalized);
     const lastUsed = textIn(known.last_used) ?? '';
@@ -250,15 +230,11 @@ export function recordSeen(key: string, { ts, projectPath, said, errorRaw }: See
        seen_count = seen_count + 1, ts = MAX(ts, excluded.ts),
        said = CASE WHEN resolution IS NULL OR error_raw IS NULL THEN excluded.said ELSE said END,
        error_raw = CASE WHEN resolution IS NULL THEN excluded.error_raw ELSE COALESCE(error_raw, excluded.error_raw) END`,
-    ts,
-    key,
-    said,
-    errorRaw,
-    projectPath ?? '',
+    ...[ts, key, said, errorRaw, projectPath ?? ''],
   );
 }
 
-/** Whether a person wanted this error forgotten: then it is neither recorded nor told. */
+/** Returns true if a person wanted this error forgotten: then it is neither recorded nor told. */
 export function isForgotten(normalizedError: string, db: Db): boolean {
   const sql = 'SELECT 1 FROM forgotten_errors WHERE fingerprint = ?';
   return db.sqlite.get(sql, fingerprint(normalizedError)) !== undefined;
@@ -269,7 +245,7 @@ export function countShown(kbId: number, ts: string, db: Db): void {
   db.sqlite.run('UPDATE error_kb SET shown_count = shown_count + 1, last_used = ? WHERE id = ?', ts, kbId);
 }
 
-/** Whether this session has been told it: by the events of its failures, `told` of which is the row. */
+/** Returns true if this session has been told it: by the events of its failures, `told` of which is the row. */
 export function wasShown(kbId: number, sessionId: string, db: Db): boolean {
   if (!db.shape.has('error_kb', 'state')) return false;
   const row = db.sqlite.get(

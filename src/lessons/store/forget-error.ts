@@ -2,7 +2,7 @@ import { isRecord, parseJson } from '../../core/guards.ts';
 import { inertText } from '../../core/inert-text.ts';
 import { fingerprint } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
-import { sqliteErrorCode } from '../../database/sqlite.ts';
+import { type Row, sqliteErrorCode, type Value } from '../../database/sqlite.ts';
 
 /** How much of each kind was deleted. */
 export type Forgotten = {
@@ -76,51 +76,45 @@ function deleteLessons(error: string, { sqlite }: Db): number {
 
 const BATCH_ROWS = 500;
 
-/** Events cannot be changed: each is deleted and written again at its place without the error. */
-function cleanSummaries(wordings: readonly string[], { sqlite }: Db): number {
-  let changed = 0;
+/** All rows of a query that takes the id after which to begin, and how many rows; so that a few are held at once. */
+function* inBatches(sql: string, { sqlite }: Db): Generator<Row> {
   for (let after = -1; ; ) {
-    const rows = sqlite.all(
-      "SELECT id, data FROM events WHERE type = 'session_summary' AND id > ? ORDER BY id LIMIT ?",
-      after,
-      BATCH_ROWS,
-    );
-    for (const { id, data } of rows) {
-      const summary = parseJson(String(data));
-      if (!isRecord(summary) || !Array.isArray(summary.uniqueErrors)) continue;
-      const uniqueErrors = summary.uniqueErrors.filter((one) => !wordings.includes(one));
-      if (uniqueErrors.length === summary.uniqueErrors.length) continue;
-      const row = sqlite.get('SELECT * FROM events WHERE id = ?', Number(id));
-      const { v, ts, session_id, project, project_path } = row as Record<string, string | null>;
-      sqlite.run('DELETE FROM events WHERE id = ?', Number(id));
-      sqlite.run(
-        `INSERT INTO events(id, v, type, ts, session_id, project, project_path, data)
-         VALUES (?, ?, 'session_summary', ?, ?, ?, ?, ?)`,
-        ...[Number(id), v ?? null, ts ?? null, session_id ?? null, project ?? null, project_path ?? null],
-        JSON.stringify({ ...summary, uniqueErrors }),
-      );
-      changed++;
-    }
-    if (rows.length < BATCH_ROWS) return changed;
+    const rows = sqlite.all(sql, after, BATCH_ROWS);
+    yield* rows;
+    if (rows.length < BATCH_ROWS) return;
     after = Number(rows.at(-1)?.id);
   }
 }
 
-function deleteContexts(wordings: readonly string[], { sqlite }: Db): number {
-  let deleted = 0;
-  for (let after = -1; ; ) {
-    const rows = sqlite.all(
-      'SELECT id, text FROM given_contexts WHERE id > ? ORDER BY id LIMIT ?',
-      after,
-      BATCH_ROWS,
+/** Events cannot be changed: each is deleted and written again at its place without the error. */
+function cleanSummaries(wordings: readonly string[], db: Db): number {
+  let changed = 0;
+  const summaries = "SELECT * FROM events WHERE type = 'session_summary' AND id > ? ORDER BY id LIMIT ?";
+  for (const { id, v, ts, session_id, project, project_path, data } of inBatches(summaries, db)) {
+    const summary = parseJson(String(data));
+    if (!isRecord(summary) || !Array.isArray(summary.uniqueErrors)) continue;
+    const uniqueErrors = summary.uniqueErrors.filter((one) => !wordings.includes(one));
+    if (uniqueErrors.length === summary.uniqueErrors.length) continue;
+    db.sqlite.run('DELETE FROM events WHERE id = ?', Number(id));
+    db.sqlite.run(
+      `INSERT INTO events(id, v, type, ts, session_id, project, project_path, data)
+       VALUES (?, ?, 'session_summary', ?, ?, ?, ?, ?)`,
+      ...([id, v, ts, session_id, project, project_path] as Value[]),
+      JSON.stringify({ ...summary, uniqueErrors }),
     );
-    for (const { id, text } of rows) {
-      if (wordings.some((wording) => quotesError(String(text), wording)))
-        deleted += sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
-    }
-    if (rows.length < BATCH_ROWS) return deleted;
-    after = Number(rows.at(-1)?.id);
+    changed++;
   }
+  return changed;
+}
+
+function deleteContexts(wordings: readonly string[], db: Db): number {
+  let deleted = 0;
+  const contexts = 'SELECT id, text FROM given_contexts WHERE id > ? ORDER BY id LIMIT ?';
+  for (const { id, text } of inBatches(contexts, db)) {
+    if (!wordings.some((wording) => quotesError(String(text), wording))) continue;
+    deleted += db.sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
+  }
+  return deleted;
 }
 
 /** Less of an error than this says nothing of it. */
@@ -128,7 +122,7 @@ const QUOTE_LENGTH_MIN = 12;
 /** A context quotes no more of it. */
 const QUOTE_LENGTH_MAX = 200;
 
-/** Whether one of the lines is `- ` and the error, whole or cut off, as contexts quote it. */
+/** Returns true if one of the lines is `- ` and the error, whole or cut off, as contexts quote it. */
 function quotesError(text: string, error: string): boolean {
   const wanted = inertText(error, QUOTE_LENGTH_MAX);
   return text.split('\n').some((line) => {

@@ -6,9 +6,9 @@ import type { Noise } from '../failure.ts';
 import type { ErrorGroup, Lesson, LoggedCall, LoggedPrompt, Outcome } from '../lesson.ts';
 import { isForgotten } from './error-entries.ts';
 
-/** Where lessons come from, and which of them go everywhere: what hooks read by tellable.ts, written. */
+/** Where lessons come from, and which of them are shared: hooks read it in told-lessons.ts. */
 
-/** Whether somebody has looked of which repository this path is a clone. */
+/** Returns true if somebody has looked of which repository this path is a clone. */
 export function isRepositoryKnown(projectPath: string, db: Db): boolean {
   return db.sqlite.get('SELECT 1 FROM repositories WHERE project_path = ?', projectPath) !== undefined;
 }
@@ -25,11 +25,10 @@ export function noteRepository(projectPath: string, repository: string | null, d
 
 /** Shares a lesson with every project, or takes that back. False: there is nothing to tell of this error. */
 export function setShared(id: number, isShared: boolean, db: Db): boolean {
-  const { changes } = db.sqlite.run(
-    `UPDATE error_kb SET shared = ${isShared ? 'resolution' : 'NULL'} WHERE id = ?${isShared ? " AND typeof(resolution) = 'text'" : ''}`,
-    id,
-  );
-  return changes > 0;
+  const sql = isShared
+    ? "UPDATE error_kb SET shared = resolution WHERE id = ? AND typeof(resolution) = 'text'"
+    : 'UPDATE error_kb SET shared = NULL WHERE id = ?';
+  return db.sqlite.run(sql, id).changes > 0;
 }
 
 /** The rows of the same error in all clones of its repository, itself among them. */
@@ -49,25 +48,20 @@ export function sameInClones(id: number, db: Db): number[] {
 /** Of so many calls and prompts the newest are looked at. */
 const LOG_ROWS_MAX = 20_000;
 
-type LogPart = {
-  readonly projectPath: string;
-  /** Only this session's. */
-  readonly sessionId?: string;
-  readonly rowsMax?: number;
-};
-
-/** A project's calls and prompts in order of time. */
+/** A project's calls and prompts in order of time; only those of a session, if one is given. */
 export function readLog(
-  { projectPath, sessionId, rowsMax = LOG_ROWS_MAX }: LogPart,
+  {
+    projectPath,
+    sessionId,
+    rowsMax = LOG_ROWS_MAX,
+  }: { readonly projectPath: string; readonly sessionId?: string; readonly rowsMax?: number },
   db: Db,
 ): (LoggedCall | LoggedPrompt)[] {
   const ofSession = sessionId === undefined ? '' : 'AND session_id = ?';
   const rows = db.sqlite.all(
     `SELECT id, type, ts, session_id, data FROM events
      WHERE project_path = ? ${ofSession} AND type IN ('tool_use', 'tool_error', 'prompt') ORDER BY ts DESC, id DESC LIMIT ?`,
-    projectPath,
-    ...(sessionId === undefined ? [] : [sessionId]),
-    rowsMax,
+    ...[projectPath, ...(sessionId === undefined ? [] : [sessionId]), rowsMax],
   );
   return rows.reverse().flatMap((row) => readEntry(row) ?? []);
 }
@@ -108,7 +102,7 @@ export type LearntOptions = {
   readonly scope: 'session' | 'project';
 };
 
-/** The projects with calls that nobody has learnt from yet, because nobody came to it or whoever did was killed. */
+/** The projects with calls that have not been learnt from yet, or not to the end because the process was killed. */
 export function unlearntProjects(db: Db): string[] {
   const rows = db.sqlite.all(
     `SELECT project_path FROM events LEFT JOIN learnt USING (project_path)
@@ -130,7 +124,7 @@ export function noteLearnt(projectPath: string, eventId: number, db: Db): void {
 
 /**
  * Stores what was learnt of each kind of error. What a person wrote, or a model, stays, and so does what was withdrawn or
- * is doubted (see lessons-by-model.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
+ * is doubted (see model-lessons.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
  */
 export function saveLearnt(groups: readonly ErrorGroup[], options: LearntOptions, db: Db): void {
   for (const group of groups) {
@@ -155,24 +149,18 @@ function saveState(
   { projectPath }: LearntOptions,
   db: Db,
 ): void {
-  const isContradicted =
-    lesson === null && (known.resolved_by === 'lesson' || known.state === 'contradicted');
+  const isTold = known.resolved_by === 'lesson';
+  const isContradicted = lesson === null && (isTold || known.state === 'contradicted');
+  const state = isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved';
+  const withdrawn = lesson === null && isTold ? ', resolution = NULL, resolved_by = NULL' : '';
   db.sqlite.run(
-    'UPDATE error_kb SET sessions = ?, state = ? WHERE error_normalized = ? AND project_path = ?',
-    sessions,
-    isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved',
-    key,
-    projectPath,
-  );
-  if (lesson !== null || known.resolved_by !== 'lesson') return;
-  db.sqlite.run(
-    'UPDATE error_kb SET resolution = NULL, resolved_by = NULL WHERE error_normalized = ? AND project_path = ?',
-    key,
-    projectPath,
+    `UPDATE error_kb SET sessions = ?, state = ?${withdrawn} WHERE error_normalized = ? AND project_path = ?`,
+    ...[sessions, state, key, projectPath],
   );
 }
 
 function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: LearntOptions, db: Db): void {
+  const { sessions, failed, helped, last } = evidence;
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count, resolution, resolved_by, use_count,
        last_used, sessions, evidence)
@@ -180,17 +168,8 @@ function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: Le
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET said = excluded.said, resolution = excluded.resolution,
        resolved_by = 'lesson', use_count = excluded.use_count, last_used = excluded.last_used,
        sessions = MAX(sessions, excluded.sessions), evidence = excluded.evidence`,
-    evidence.last,
-    key,
-    said,
-    said,
-    projectPath,
-    evidence.failed,
-    JSON.stringify(remedy),
-    evidence.helped,
-    evidence.last,
-    evidence.sessions,
-    JSON.stringify(evidence),
+    ...[last, key, said, said, projectPath, failed, JSON.stringify(remedy)],
+    ...[helped, last, sessions, JSON.stringify(evidence)],
   );
 }
 

@@ -1,13 +1,44 @@
 import { type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
+import { cutText, oneLine } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
 import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts';
-import { type LessonEvidence, readLessonEvidence } from '../../suggestions/suggestion.ts';
 
 /**
  * Lessons that a model wrote, in the row of the error that they are about. Beside the states of knowledge.sql: a
  * 'doubted' one has been contradicted; it is not told, and goes back to the model until the next analysis. What the model
  * lets go then is withdrawn for the model alone, as the evidence says: the rules may learn something of that error.
  */
+
+/** Why a lesson is believed. */
+export type LessonEvidence = {
+  /** The calls that ran what it advises with success, and those that failed. */
+  readonly ran: readonly string[];
+  readonly failed: readonly string[];
+  /** The sessions of those that failed. */
+  readonly sessions: readonly string[];
+  /** The failing commands without what only moves or reports. */
+  readonly failingLines: readonly string[];
+  /** It is about what a check says of the work, which fails at times whatever is done. */
+  readonly isFinding: boolean;
+};
+
+const EVIDENCE_IDS_MAX = 50;
+const EVIDENCE_LENGTH_MAX = 1000;
+
+/** Reads the evidence as it was stored, by whichever program. */
+export function readLessonEvidence(value: Json): LessonEvidence {
+  const list = (key: string) => {
+    const texts = readTexts(value[key]).map((one) => cutText(oneLine(one), EVIDENCE_LENGTH_MAX));
+    return texts.filter(Boolean).slice(0, EVIDENCE_IDS_MAX);
+  };
+  return {
+    ran: list('ran'),
+    failed: list('failed'),
+    sessions: list('sessions'),
+    failingLines: list('failingLines'),
+    isFinding: value.isFinding === true,
+  };
+}
 
 type LessonRow = {
   readonly key: string;
@@ -47,15 +78,7 @@ export function saveModelLesson(lesson: NewModelLesson, db: Db): boolean {
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET ts = MAX(ts, excluded.ts), last_used = excluded.last_used,
        said = COALESCE(said, excluded.said), sessions = MAX(sessions, excluded.sessions), resolution = excluded.resolution,
        resolved_by = excluded.resolved_by, evidence = excluded.evidence, state = NULL, tool_sequence = NULL`,
-    ts,
-    key,
-    said,
-    projectPath,
-    evidence.sessions.length,
-    evidence.failed.length,
-    ts,
-    resolution,
-    by,
+    ...[ts, key, said, projectPath, evidence.sessions.length, evidence.failed.length, ts, resolution, by],
     JSON.stringify({ ...withoutWithdrawal(known), model: storedModel(lesson, known) }),
   );
   return true;
@@ -106,12 +129,12 @@ function readLesson(row: Row): StoredModelLesson | undefined {
   };
 }
 
-/** It has been contradicted: it is not told any more, until the model or the user says otherwise. */
+/** Puts a contradicted lesson in doubt: it is not told until the model repeats it or the user decides on it. */
 export function doubtLesson(id: number, counterExamples: readonly string[], db: Db): void {
   changeModel(id, { state: 'doubted', model: { isDoubted: true, counterExamples } }, db);
 }
 
-/** The model keeps to it, and now the user decides. */
+/** Ends the doubt: the model has repeated the lesson, and the user decides on it. */
 export function releaseLesson(id: number, db: Db): void {
   changeModel(id, { state: 'open', model: {} }, db);
 }
@@ -130,10 +153,10 @@ function changeModel(id: number, { state, model }: Change, db: Db): void {
   );
 }
 
-/** Nobody else has said meanwhile what helps. */
+/** Neither a person nor the rules have said meanwhile what helps. */
 const IS_MODELS = "(resolution IS NULL OR resolved_by IS NULL OR resolved_by = 'model')";
 
-/** Whether a lesson of this error has been contradicted before: then none is told without the user. */
+/** Returns true if a lesson of this error has been contradicted before: then none is told without the user. */
 export function wasDoubted(key: string, projectPath: string, db: Db): boolean {
   return readRecord(recordIn(findRow(key, projectPath, db)?.evidence), 'model').isDoubted === true;
 }
@@ -167,14 +190,12 @@ export function takeBackLesson(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = NULL
      WHERE error_normalized = ? AND project_path = ? AND json_valid(resolution)
        AND json_extract(resolution, '$.kind') = 'model' AND json_extract(resolution, '$.summary') = ?`,
-    key,
-    projectPath,
-    advice,
+    ...[key, projectPath, advice],
   );
 }
 
 /** What is known of an error, as far as it decides on a lesson of it. `learnt`: told by the rules. */
-export type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'learnt' | 'told';
+type LessonState = 'none' | 'withdrawn' | 'written-by-user' | 'learnt' | 'told';
 
 /** What is told of an error, and whether the model may say anything of it. */
 export function lessonState(
@@ -194,9 +215,6 @@ export function lessonState(
 }
 
 function findRow(key: string, projectPath: string, db: Db): Row | undefined {
-  return db.sqlite.get(
-    'SELECT * FROM error_kb WHERE error_normalized = ? AND project_path = ?',
-    key,
-    projectPath,
-  );
+  const sql = 'SELECT * FROM error_kb WHERE error_normalized = ? AND project_path = ?';
+  return db.sqlite.get(sql, key, projectPath);
 }

@@ -15,7 +15,7 @@ type Beyond = {
   readonly shared: readonly number[];
 };
 
-/** Mostly it gives no row, and is the one more query that SubagentStart makes. */
+/** Mostly returns no row; the one additional query that SubagentStart makes. */
 const BEYOND = `SELECT project_path AS path, NULL AS id FROM repositories
   WHERE repository = (SELECT repository FROM repositories WHERE project_path = ?)
   UNION ALL SELECT project_path, id FROM error_kb WHERE shared = resolution LIMIT 64`;

@@ -4,49 +4,48 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { identityNow, isGone } from '../../system/process-identity.ts';
 import { type Announcement, deliveryText } from '../model/announcement.ts';
-import { inboxMark, type Requester } from '../model/run.ts';
-import { enterListener, serversOf } from '../store/listeners.ts';
+import { inboxMark, type Requester, type TurnName } from '../model/run.ts';
 import {
   acknowledge,
   acknowledgeTurn,
+  enterListener,
   hasWaiting,
   leaseTurn,
-  passOn,
+  moveLeases,
+  serversOf,
   takeAnnouncements,
 } from '../store/outbox.ts';
 import { readRuns, withRuns } from '../store/runs-db.ts';
-import { checkpoint, isInsideRun, type RunsWorld, type TurnName } from '../world.ts';
+import { checkpoint, isInsideRun, type RunsWorld } from '../world.ts';
 
-/** What is told to a requester, whichever way: one text, and what it was made of. */
+/** What is delivered to a requester: one text, and the announcements in it. */
 export type Delivery = { readonly text: string; readonly announcements: readonly Announcement[] };
 
 export type Reader = {
-  /** Who holds what is handed out, until it says that it arrived by asking again: `hook:<session>`, `mcp:<connection>`. */
+  /** Who holds the lease until its next call shows that the text arrived: `hook:<session>`, `mcp:<connection>`. */
   readonly owner: string;
-  /** Who holds it until noteSaid(), where the owner may ask again before that: several hooks of a session at once. */
+  /** Who holds the lease until confirmSaid(), where several hooks of one session may run at once. */
   readonly holder?: string;
-  /** Who holds it then, and how long, if that is not the owner as usual. */
-  readonly told?: { readonly owner: string; readonly leaseMs: number };
   /** A person at a terminal also gets what is meant for a session that may still come. */
   readonly isPerson: boolean;
   /** Sessions that are over, and whose place this one has taken. */
   readonly ended?: readonly string[];
   /** In UTF-16 units; results are cut to it. */
   readonly lengthMax?: number;
-  /** How long it waits for whoever writes just now. */
+  /** How long to wait for the database's lock. */
   readonly lockTimeoutMs?: number;
 };
 
-/** How long something is held that nobody said anything about. */
+/** How long a lease lasts. */
 const LEASE_MS = 600_000;
-/** How long a process may take from being handed something to having said it. */
+/** How long a process may take from the lease to confirmSaid(). */
 const UNSAID_LEASE_MS = 10_000;
 const LENGTH_MAX = 9500;
-/** What each takes at least, with its label and its stats: more than fit are given the next time. */
+/** The least length of one announcement; those that do not fit are delivered the next time. */
 const ONE_LENGTH_MIN = 1500;
 const NONCE_BYTES = 16;
 
-/** Hands out what waits, after noting that what this owner held has arrived. Undefined: nothing waits, or inside a run. */
+/** Acknowledges what this owner held, and leases what waits. Undefined: nothing waits, or this process is inside a run. */
 export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
   const { paths } = world;
   if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
@@ -55,7 +54,7 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
   const { announcements, isOver } = withRuns(paths, (db) => {
-    waitAsLongAs(reader, db);
+    setLockTimeout(reader.lockTimeoutMs, db);
     const listener = { requester: key, session, owner, isPerson, ended };
     const leaseMs = holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
     const options = { nowMs, leaseMs, limit, ...(holder !== undefined && { holder }) };
@@ -72,8 +71,8 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
 }
 
 /**
- * What a turn has to tell is told by an answer that holds its reply: until this owner asks again, or says so, nobody
- * else is given it. False when that is not this session's to hear, or was told already.
+ * Leases a turn's announcement to this owner, because its answer already contains the reply. Returns false if the
+ * announcement is for another session or was delivered already.
  */
 export function holdTurn(
   turn: TurnName,
@@ -85,20 +84,27 @@ export function holdTurn(
   return withRuns(paths, (db) => leaseTurn(turn, { owner, untilMs, session }, db));
 }
 
-/** What this reader was handed has been said; whether it arrived, its owner's next call says. */
-export function noteSaid(reader: Reader, { paths, now }: RunsWorld): void {
-  const { holder = reader.owner, told = { owner: reader.owner, leaseMs: LEASE_MS } } = reader;
+/** The holder's delivery was written out: from now on it is held by the owner, whose next call shows whether it arrived. */
+export function confirmSaid(
+  holder: string,
+  {
+    owner,
+    leaseMs = LEASE_MS,
+    lockTimeoutMs,
+  }: Pick<Reader, 'owner' | 'lockTimeoutMs'> & { leaseMs?: number },
+  { paths, now }: RunsWorld,
+): void {
   withRuns(paths, (db) => {
-    waitAsLongAs(reader, db);
-    passOn(holder, { owner: told.owner, untilMs: now().getTime() + told.leaseMs }, db);
+    setLockTimeout(lockTimeoutMs, db);
+    moveLeases(holder, { owner, untilMs: now().getTime() + leaseMs }, db);
   });
 }
 
-function waitAsLongAs({ lockTimeoutMs }: Reader, db: Sqlite): void {
-  if (lockTimeoutMs !== undefined) db.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
+function setLockTimeout(timeoutMs: number | undefined, db: Sqlite): void {
+  if (timeoutMs !== undefined) db.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
 }
 
-/** What this owner holds has arrived. Gives the ids of the announcements. */
+/** What this owner holds has arrived. Returns the ids of the announcements. */
 export function acknowledgeDelivery(
   requester: string,
   owner: string,
@@ -111,7 +117,7 @@ export function acknowledgeDelivery(
   return ids;
 }
 
-/** What these turns have to tell to the requester's session has been shown to it. */
+/** The results of these turns have been shown to the requester's session in another way. */
 export function acknowledgeTurns(
   turns: readonly TurnName[],
   { key, session }: Requester,
@@ -119,27 +125,27 @@ export function acknowledgeTurns(
 ): void {
   const nowMs = now().getTime();
   withRuns(paths, (db) =>
-    db.transaction(() => turns.map((turn) => acknowledgeTurn(turn, { session, nowMs }, db))),
+    db.transaction(() => turns.map((turn) => acknowledgeTurn(turn, session, nowMs, db))),
   );
   unmarkInbox(key, paths, nowMs);
 }
 
-/** What this owner holds has not arrived: it waits again, at once. */
+/** What this owner holds has not arrived: it waits again. */
 export function returnDelivery(owner: string, { paths }: RunsWorld): void {
-  if (existsSync(paths.runsDatabase)) withRuns(paths, (db) => passOn(owner, null, db));
+  if (existsSync(paths.runsDatabase)) withRuns(paths, (db) => moveLeases(owner, null, db));
 }
 
-/** Leaves the sign by which hooks see that something waits. Never throws: it is delivered without it too. */
+/** Creates the file by which hooks see that something waits. Never throws: reconcile() creates it too. */
 export function markInbox(requester: string, paths: StatePaths): void {
   try {
     mkdirSync(paths.inboxMarks, { recursive: true, mode: 0o700 });
     writeFileSync(inboxMark(requester, paths), '', { mode: 0o600 });
   } catch {
-    // Whoever looks after runs next tries it again.
+    // The next reconcile() tries it again.
   }
 }
 
-/** Takes the sign away unless something waits; a second look sees what came in meanwhile. Never throws. */
+/** Removes that file unless something waits, and checks again for what came in meanwhile. Never throws. */
 export function unmarkInbox(requester: string, paths: StatePaths, nowMs: number): void {
   try {
     const mark = inboxMark(requester, paths);
@@ -148,13 +154,13 @@ export function unmarkInbox(requester: string, paths: StatePaths, nowMs: number)
     rmSync(mark, { force: true });
     if (isNeeded()) markInbox(requester, paths);
   } catch {
-    // A sign that stays costs a look.
+    // A file that stays only costs a query.
   }
 }
 
-/** Which sessions of clients live, by the servers of our tools that they have. */
+/** Which sessions of clients live is known by their MCP servers. */
 
-/** Writes down that this process serves the session. Returns false if there is no database yet, and so no run. */
+/** Stores that this process is the session's MCP server. Returns false if there is no database yet, and so no run. */
 export function enterServer({ key, session, client }: Requester, { paths, now }: RunsWorld): boolean {
   if (session === null || !existsSync(paths.runsDatabase)) return false;
   const listener = {
@@ -168,7 +174,7 @@ export function enterServer({ key, session, client }: Requester, { paths, now }:
   return true;
 }
 
-/** The sessions whose place this one takes: of its client, no other one lives in the project. */
+/** The sessions that this one replaces: those of its client in the project, if none of them lives. */
 export function endedSessions({ key, session, client }: Requester, { paths }: RunsWorld): string[] {
   if (client === null) return [];
   const servers = readRuns(paths, (db) => serversOf(key, client, db)) ?? [];

@@ -15,11 +15,11 @@ export type NewAnnouncement = {
   readonly result: string;
   readonly notes: string;
   readonly stats: string;
-  /** Not before: an announce step may still put it into better words. */
+  /** Not delivered before: an announce step may still reword it. */
   readonly readyAtMs: number;
 };
 
-/** `skipped`: the sub-agent had nothing to say. `dismissed`: the person dropped it unread. */
+/** `skipped`: the sub-agent replied so. `dismissed`: a person dropped it unread. */
 export type AnnounceState = 'pending' | 'leased' | 'acked' | 'skipped' | 'dismissed';
 
 export type Announcement = Omit<NewAnnouncement, 'readyAtMs'> & {
@@ -31,14 +31,12 @@ export type Announcement = Omit<NewAnnouncement, 'readyAtMs'> & {
   readonly requesterSession: string | null;
   readonly state: AnnounceState;
   readonly createdAtMs: number;
-  /** It was handed out before, and nobody said that it arrived. */
+  /** It was leased before, and not acknowledged. */
   readonly isRedelivery: boolean;
   readonly attempts: number;
 };
 
-/** What a requester is told of a turn that has ended: the seed's template, byte for byte. */
-
-/** The word of the template for how a turn ended. It comes from nothing else. */
+/** The template's status for how a turn ended, which comes from nothing else. */
 export const STATUS_WORDS: Readonly<Record<Outcome, AnnounceStatus>> = {
   success: 'success',
   error: 'error',
@@ -75,29 +73,34 @@ export function rawAnnouncement(ended: EndedTurn): AnnouncementWords {
   const runtimeMs = startedAtMs === null ? null : ending.endedAtMs - startedAtMs;
   return {
     status: STATUS_WORDS[ending.outcome],
-    ...words(ended, lastWords(ended)),
+    ...resultAndNotes(ended),
     stats: statsLine({ runtimeMs, usage: ending.usage, sessionKey, sessionId, transcript }),
   };
 }
 
-/** What the announce step made of it, in a file of its own. Where it says nothing, the last message stands. */
-export function announcedWords(ended: EndedTurn, reply: ReportParts, transcript: string) {
-  const last = lastWords(ended);
-  const said = (text: string | null, otherwise: Said) => (text === null ? otherwise : { text, transcript });
-  return words(ended, { result: said(reply.result, last.result), notes: said(reply.notes, last.notes) });
-}
-
-type Said = { readonly text: string | null; readonly transcript: string };
-
-function lastWords({ ending, transcript }: EndedTurn): { readonly result: Said; readonly notes: Said } {
-  const { result, notes } = parseLastMessage(ending.result ?? '');
-  return { result: { text: result, transcript }, notes: { text: notes, transcript } };
+/** What is said, from the reply of an announce step with its transcript; where that says nothing, from the last message. */
+export function resultAndNotes(
+  ended: EndedTurn,
+  reply?: ReportParts & { readonly transcript: string },
+): Pick<NewAnnouncement, 'result' | 'notes'> {
+  const last = { ...parseLastMessage(ended.ending.result ?? ''), transcript: ended.transcript };
+  const said = (part: keyof ReportParts, lengthMax: number) => {
+    const source = reply === undefined || reply[part] === null ? last : reply;
+    return bounded(source[part], source.transcript, lengthMax);
+  };
+  const notes = said('notes', MODEL_NOTES_LENGTH_MAX);
+  const isNone = notes === null || /^[-*]?\s*\(?(?:none|n\/a)\)?\.?$/i.test(notes.trim());
+  const lines = [...(isNone ? [] : [notes]), ...ownNotes(ended).map((note) => `- ${note}`)];
+  return {
+    result: said('result', RESULT_LENGTH_MAX) ?? NOT_AVAILABLE,
+    notes: lines.length === 0 ? NO_NOTES : lines.join('\n'),
+  };
 }
 
 /** What a model wrote, by the sections of the template. Raw. */
 type ReportParts = { readonly result: string | null; readonly notes: string | null };
 
-/** The reply of an announce step. A status in it is nobody's: it is left out. */
+/** Parses the reply of an announce step. A status in it is left out. */
 export function parseAnnounceReply(reply: string) {
   const isSkip = reply.trim() === ANNOUNCE_SKIP;
   return isSkip ? ({ kind: 'skip' } as const) : ({ kind: 'reply', ...parseSections(reply) } as const);
@@ -145,15 +148,7 @@ function present(text: string): string | null {
   return kept.trim() === '' ? null : kept;
 }
 
-function words(ended: EndedTurn, said: ReturnType<typeof lastWords>) {
-  const result = bounded(said.result, RESULT_LENGTH_MAX);
-  const notes = bounded(said.notes, MODEL_NOTES_LENGTH_MAX);
-  const isNone = notes === null || /^[-*]?\s*\(?(?:none|n\/a)\)?\.?$/i.test(notes.trim());
-  const lines = [...(isNone ? [] : [notes]), ...ownNotes(ended).map((note) => `- ${note}`)];
-  return { result: result ?? NOT_AVAILABLE, notes: lines.length === 0 ? NO_NOTES : lines.join('\n') };
-}
-
-/** What is known besides what the model says: who stopped it, what was noticed, the error. */
+/** Notes of this program: who stopped the turn, what was noticed, the error. */
 function ownNotes({ run, turn, ending }: EndedTurn): string[] {
   const { stop } = turn;
   const isTold = stop === null || ending.notes.some((note) => note.includes(stop.by));
@@ -167,7 +162,7 @@ function ownNotes({ run, turn, ending }: EndedTurn): string[] {
 }
 
 /** Escape sequences first, because they may stand in a secret; cut last, because half a secret is not recognised. */
-function bounded({ text, transcript }: Said, lengthMax: number): string | null {
+function bounded(text: string | null, transcript: string, lengthMax: number): string | null {
   if (text === null) return null;
   const safe = present(redactSecrets(cleanText(cutText(text, TEXT_SCANNED_MAX)).replaceAll('\r', '')));
   if (safe === null || safe.length <= lengthMax) return safe;

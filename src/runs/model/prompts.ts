@@ -3,7 +3,7 @@ import type { Language } from '../../core/messages.ts';
 import { cutText } from '../../core/text.ts';
 import type { Run } from './run.ts';
 
-/** The first words that a sub-agent hears, in the language in which agents are spoken to. */
+/** The first prompt of a sub-agent and that of the announce step, in the language for agents. */
 
 export type ContextFile = {
   readonly name: string;
@@ -16,9 +16,9 @@ export type FirstPrompt = {
   readonly task: string;
   readonly requester: string;
   readonly childKey: string;
-  /** Files of the project that a working tree of its own does not have, as they are not committed. */
+  /** The number of uncommitted files, which its worktree does not have. */
   readonly uncommitted: number;
-  /** Random; fences what the project says. */
+  /** Random; marks the fence around quoted files. */
   readonly nonce: string;
   readonly files: readonly ContextFile[];
   /** What a SubagentStart hook would say; empty when it would say nothing. */
@@ -104,7 +104,7 @@ function fenced({ name, text, isCut }: ContextFile, { language, nonce }: FirstPr
 const TASK_LENGTH_MAX = 500;
 const REPLY_LENGTH_MAX = 2000;
 
-/** The exact reply with which a sub-agent has nothing posted. */
+/** The exact reply with which a sub-agent skips its announcement. */
 export const ANNOUNCE_SKIP = 'ANNOUNCE_SKIP';
 
 const ANNOUNCE_WORDS = {

@@ -1,4 +1,5 @@
 import type { Json } from '../../core/guards.ts';
+import { cutText } from '../../core/text.ts';
 
 /** What was said and done in a run, as `log` shows it. Texts are raw: of the client, untrusted. */
 export type LogEntry =
@@ -12,7 +13,7 @@ export type LogEntry =
     };
 
 /** What a client's output says, as far as a log is made of it; AgentEvent is one of these. */
-export type LogEvent = SaidOrDone | { readonly kind: 'session' | 'refused' | 'usage' | 'warning' | 'result' };
+type LogEvent = SaidOrDone | { readonly kind: 'session' | 'refused' | 'usage' | 'warning' | 'result' };
 
 export type SaidOrDone =
   /** A whole message of the assistant, or the next piece of one. */
@@ -28,6 +29,7 @@ export type SaidOrDone =
       readonly text: string;
     };
 
+const TEXT_LENGTH_MAX = 32 * 1024;
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 200;
 const UNKNOWN_TOOL = 'unknown';
@@ -39,44 +41,61 @@ const SPEAKERS = {
   'tool-result': 'Tool result',
 };
 
-/** The entries of (a part of) a turn. Pieces become one message; a result has the name of its call. `tools`: names by ids of calls, of earlier parts too. */
-export function toLogEntries(events: Iterable<LogEvent>, tools = new Map<string, string>()): LogEntry[] {
+/** The entries of a turn: pieces become one message, a result has the name of its call. Texts are cut. */
+export function toLogEntries(events: Iterable<LogEvent>): LogEntry[] {
   const entries: LogEntry[] = [];
-  let pieces: string[] = [];
-  const endMessage = () => {
-    if (pieces.length > 0) entries.push({ kind: 'assistant', text: pieces.join('') });
-    pieces = [];
-  };
-  for (const event of events) {
-    if (event.kind === 'text' && event.isPiece) {
-      pieces.push(event.text);
-      continue;
-    }
-    const entry = toEntry(event, tools);
-    if (entry === undefined && event.kind !== 'result') continue;
-    endMessage();
-    if (entry !== undefined) entries.push(entry);
-  }
-  endMessage();
+  const writer = new LogWriter((entry) => entries.push(entry));
+  for (const event of events) writer.push(event);
+  writer.end();
   return entries;
 }
 
-function toEntry(event: LogEvent, tools: Map<string, string>): LogEntry | undefined {
-  switch (event.kind) {
-    case 'text':
-      return { kind: 'assistant', text: event.text };
-    case 'user':
-      return { kind: 'user', text: event.text };
-    case 'tool-call':
-      tools.set(event.id, event.tool);
-      if (tools.size > TOOL_NAMES_MAX) tools.delete(tools.keys().next().value ?? '');
-      return { kind: 'tool-call', tool: event.tool, text: JSON.stringify(event.input) };
-    case 'tool-result': {
-      const tool = event.tool ?? tools.get(event.id) ?? UNKNOWN_TOOL;
-      return { kind: 'tool-result', tool, isError: event.isError, text: event.text };
+/** As toLogEntries(), event by event, for a turn of any length. */
+export class LogWriter {
+  readonly #write: (entry: LogEntry) => void;
+  readonly #tools = new Map<string, string>();
+  /** The beginning of a message whose end has not come yet. */
+  #message: string | undefined;
+
+  constructor(write: (entry: LogEntry) => void) {
+    this.#write = (entry) => write({ ...entry, text: cutText(entry.text, TEXT_LENGTH_MAX) });
+  }
+
+  push(event: LogEvent): void {
+    if (event.kind === 'text' && event.isPiece) {
+      const before = this.#message ?? '';
+      this.#message = before.length > TEXT_LENGTH_MAX ? before : before + event.text;
+      return;
     }
-    default:
-      return undefined;
+    const entry = this.#entryOf(event);
+    if (entry === undefined && event.kind !== 'result') return;
+    this.end();
+    if (entry !== undefined) this.#write(entry);
+  }
+
+  /** Writes what is left. */
+  end(): void {
+    if (this.#message !== undefined) this.#write({ kind: 'assistant', text: this.#message });
+    this.#message = undefined;
+  }
+
+  #entryOf(event: LogEvent): LogEntry | undefined {
+    switch (event.kind) {
+      case 'text':
+        return { kind: 'assistant', text: event.text };
+      case 'user':
+        return { kind: 'user', text: event.text };
+      case 'tool-call':
+        this.#tools.set(event.id, event.tool);
+        if (this.#tools.size > TOOL_NAMES_MAX) this.#tools.delete(this.#tools.keys().next().value ?? '');
+        return { kind: 'tool-call', tool: event.tool, text: JSON.stringify(event.input) };
+      case 'tool-result': {
+        const tool = event.tool ?? this.#tools.get(event.id) ?? UNKNOWN_TOOL;
+        return { kind: 'tool-result', tool, isError: event.isError, text: event.text };
+      }
+      default:
+        return undefined;
+    }
   }
 }
 

@@ -10,7 +10,7 @@ import { isTerminal, type Turn, turnMark } from './turn.ts';
 /** `agent:<agentId>:subagent:<uuid>` (R2). */
 type ChildSessionKey = `agent:${string}:subagent:${string}`;
 
-/** Who asked for a run, frozen when it was accepted. `key` is of a project, `agent:main:<name>-<hash>`, so that runs survive the session. */
+/** Who asked for a run. `key` belongs to the project, `agent:main:<name>-<hash>`, so that runs survive the session. */
 export type Requester = {
   readonly key: string;
   /** The client's own session, or the MCP connection; null for a person in a terminal. */
@@ -29,7 +29,7 @@ export type Worktree = {
   readonly path: string;
   readonly branch: string;
   readonly repository: string;
-  /** The commit that it began with; trees of earlier releases do not say. */
+  /** The commit that it began with; unknown for worktrees of earlier releases. */
   readonly base?: string;
 };
 
@@ -72,12 +72,14 @@ export type Run = {
   readonly archivedAtMs: number | null;
 };
 
-/** A run with one of its turns; where none is named, with the one that is at work, else with the one of its task. */
+/** A run with one of its turns: the one at work, else the task's, unless said otherwise. */
 export type RunWithTurn = { readonly run: Run; readonly turn: Turn };
+
+export type TurnName = { readonly runId: string; readonly turn: number };
 
 export type RunWithMessages = RunWithTurn & { readonly waiting: number };
 
-/** Whether anything of the run works or waits. */
+/** Whether a turn of the run is active. */
 export function isLive({ turn, waiting }: RunWithMessages): boolean {
   return waiting > 0 || !isTerminal(turn.state);
 }
@@ -120,7 +122,7 @@ function wordOf(name: string): string {
   return word.slice(0, NAME_LENGTH_MAX).replace(/^-+|-+$/g, '') || 'project';
 }
 
-/** What one turn has of its own: where its files are, and by what its processes are known. */
+/** The files of a turn, and the mark of its processes. */
 export type TurnFiles = {
   /** Of the run or the analysis, 0700. */
   readonly directory: string;
@@ -129,7 +131,7 @@ export type TurnFiles = {
   readonly output: string;
   readonly errors: string;
   readonly home: string;
-  /** Those that all turns share: the home of no turn, which goes with the others when the run is archived. */
+  /** The directory that all turns share; removed when the run is archived. */
   readonly kept: string;
   /** In the environment of all its processes; no other turn on this machine has the same. */
   readonly mark: string;

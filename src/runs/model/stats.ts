@@ -1,5 +1,3 @@
-/** Times as a person writes and reads them. */
-
 import { cleanText, cutText } from '../../core/text.ts';
 import type { ModelPrice } from '../../settings/run-settings.ts';
 import type { Usage } from './turn.ts';
@@ -40,7 +38,7 @@ export function ordinal(count: number): string {
   return `${count}${ending}`;
 }
 
-/** A time in words that every model knows; null when it has not come. */
+/** A time in ISO 8601; null stays null. */
 export function isoTime(atMs: number | null): string | null {
   return atMs === null ? null : new Date(atMs).toISOString();
 }
@@ -81,8 +79,6 @@ function costOf(usage: Usage, price: ModelPrice): number | null {
     outputTokens * price.output;
   return sum / TOKENS_PER_PRICE;
 }
-
-/** The line that ends every announcement. */
 
 const ID_LENGTH_MAX = 200;
 const COUNT_MILLION = 1_000_000;
@@ -147,7 +143,7 @@ export function plain(text: string): string {
   return cleanText(text).replace(/[\r\n]+/g, ' ');
 }
 
-/** A name that a client gave: it cannot pass for another part of the line. */
+/** A name from a client, which must not look like another part of the line. */
 function word(text: string): string {
   return cutText(plain(text).replaceAll('•', '·'), ID_LENGTH_MAX);
 }

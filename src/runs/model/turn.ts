@@ -1,14 +1,14 @@
 import type { Exit, ProcessIdentity } from '../../system/process-identity.ts';
 import type { Permissions } from './permissions.ts';
 
-/** What a turn took. `null`: the client does not say. Input includes what came from a cache, output what was thought. */
+/** What a turn used. `null`: the client does not say. Input includes cached tokens, output includes thinking. */
 export type Usage = {
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
   readonly cacheReadTokens: number | null;
   readonly cacheWriteTokens: number | null;
   readonly costUsd: number | null;
-  /** Whether the client named the cost, or it was reckoned from the configured prices. */
+  /** Whether the client named the cost, or it was computed from the configured prices. */
   readonly costSource: 'client' | 'priced' | null;
   readonly model: string | null;
 };
@@ -23,29 +23,21 @@ export const NO_USAGE: Usage = {
   model: null,
 };
 
-/** A turn: one execution of a client for a run: its task, a message, or an announce step, whose tokens stay apart in a row of its own. */
-
-const ACTIVE_STATES = ['queued', 'starting', 'running', 'stopping'] as const;
 export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
 
-type ActiveState = (typeof ACTIVE_STATES)[number];
 export type Outcome = (typeof OUTCOMES)[number];
-export type TurnState = ActiveState | Outcome;
-
-type TurnKind = 'task' | 'send' | 'announce';
-
-type StopReason = 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
+export type TurnState = 'queued' | 'starting' | 'running' | 'stopping' | Outcome;
 
 export type Stop = {
-  readonly reason: StopReason;
-  /** Who asked, or which limit, in words for the Notes. */
+  readonly reason: 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
+  /** Who asked, or which limit was reached, for the Notes. */
   readonly by: string;
   readonly atMs: number;
   /** Whose session asked, as a turn's `session`; absent where a limit was reached. */
   readonly session?: string;
 };
 
-/** Which states may follow. What is terminal stays as it is. */
+/** Which states may follow. */
 const NEXT: Readonly<Record<TurnState, readonly TurnState[]>> = {
   queued: ['starting', 'stopped', 'error'],
   starting: ['queued', 'running', 'stopping', ...OUTCOMES],
@@ -73,12 +65,12 @@ export function turnMark({ runId, number }: Pick<Turn, 'runId' | 'number'>): str
   return `${runId}/${number}`;
 }
 
-/** Times are milliseconds since 1970. */
+/** One execution of a client for a run: its task, a message, or an announce step. Times are milliseconds since 1970. */
 export type Turn = {
   readonly runId: string;
   /** From 1 on, in the run. */
   readonly number: number;
-  readonly kind: TurnKind;
+  readonly kind: 'task' | 'send' | 'announce';
   /** The turn whose result an announce step puts into words. */
   readonly announces: number | null;
   readonly state: TurnState;
@@ -107,7 +99,7 @@ export type Turn = {
   readonly version: number;
 };
 
-/** How a turn ended by itself, or was ended. The first of these that is written counts. */
+/** How a turn ended. The first ending that is stored counts. */
 export type Ending = {
   readonly outcome: Outcome;
   readonly result: string | null;

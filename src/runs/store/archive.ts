@@ -2,14 +2,14 @@ import type { Sqlite } from '../../database/sqlite.ts';
 import type { Run } from '../model/run.ts';
 import { IS_ACTIVE, readRun } from './rows.ts';
 
-/** When runs are archived. The time is a row, so that no end of a process loses it; what it is follows from the rows. */
+/** When runs are archived: a column that is computed from the rows, so that no end of a process loses it. */
 
 const IS_IDLE = `NOT EXISTS (SELECT 1 FROM turns WHERE run_id = runs.id AND turns.${IS_ACTIVE})
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND outbox.state IN ('pending', 'leased'))`;
 
 /**
- * Reckons the time anew, after whatever could change it: none while a turn is active or an announcement undelivered;
- * then as long after the last of these as the run says, and for `delete` at once.
+ * Computes the time again: none while a turn is active or an announcement is not delivered; then as long after the last of
+ * these as the run says, and at once for `delete`.
  */
 export function scheduleArchive(runId: string, db: Sqlite): void {
   db.run(
@@ -26,14 +26,14 @@ const LAST_CHANGE = `MAX(created_at,
   COALESCE((SELECT MAX(ended_at) FROM turns WHERE run_id = runs.id), 0),
   COALESCE((SELECT MAX(settled_at) FROM outbox WHERE run_id = runs.id), 0))`;
 
-/** The runs whose time has come, the longest due first; the rows are asked once more. */
+/** The runs that are due, the longest first, and still idle. */
 export function dueArchives(nowMs: number, limit: number, db: Sqlite): Run[] {
   const isDue = `archived_at IS NULL AND archive_at IS NOT NULL AND archive_at <= ? AND ${IS_IDLE}`;
   const sql = `SELECT * FROM runs WHERE ${isDue} ORDER BY archive_at LIMIT ?`;
   return db.all(sql, nowMs, limit).map(readRun);
 }
 
-/** Puts a run off that could not be archived: those that cannot be at all are not to keep the others from it. */
+/** Postpones a run that could not be archived, so that it does not block the others. */
 export function postponeArchive(runId: string, untilMs: number, db: Sqlite): void {
   db.run(
     'UPDATE runs SET archive_at = ? WHERE id = ? AND archived_at IS NULL AND archive_at < ?',
@@ -41,7 +41,7 @@ export function postponeArchive(runId: string, untilMs: number, db: Sqlite): voi
   );
 }
 
-/** Enters that the files have been put away, after that; repeatable. False: a message came meanwhile, so it comes up again. */
+/** Marks a run as archived; false if it is no longer idle. Can be repeated. */
 export function setArchived(runId: string, nowMs: number, db: Sqlite): boolean {
   db.run(`UPDATE runs SET archived_at = ? WHERE id = ? AND archived_at IS NULL AND ${IS_IDLE}`, nowMs, runId);
   return typeof db.get('SELECT archived_at FROM runs WHERE id = ?', runId)?.archived_at === 'number';

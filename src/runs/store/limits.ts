@@ -1,14 +1,15 @@
 import type { Sqlite, Value } from '../../database/sqlite.ts';
 import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { Run } from '../model/run.ts';
-import { lastStopOfAll } from './listeners.ts';
+import type { Turn, Usage } from '../model/turn.ts';
 import { undelivered, waitingAnnouncements } from './outbox.ts';
 import { ACTIVE_TURNS, IS_ACTIVE } from './rows.ts';
+import { lastStopOfAll } from './turns.ts';
 
-/** What runs have taken, announce steps included, and whether one more may begin. */
+/** What runs have used, announce steps included, and whether one more may begin. */
 
 const UNITS = ['tokens', 'usd'] as const;
-export type Unit = (typeof UNITS)[number];
+type Unit = (typeof UNITS)[number];
 
 type Spent = {
   readonly tokens: number;
@@ -40,14 +41,14 @@ export function spent(scope: SpentScope, db: Sqlite): Spent {
   return { tokens: both('tokens'), usd: both('usd'), unknownUsd: both('unknownUsd') };
 }
 
-export type BudgetUse = {
+type BudgetUse = {
   readonly name: keyof RunSettings['budget'];
   readonly limit: BudgetLimit;
   readonly taken: Spent;
 };
 
 /** The limits that are set, with what was taken of each: by a run if one is named, its requester, and all of a day. */
-export function budgetUses(
+function budgetUses(
   { runId, requester, nowMs }: { runId?: string; requester: string; nowMs: number },
   budget: RunSettings['budget'],
   db: Sqlite,
@@ -64,40 +65,36 @@ export function budgetUses(
 }
 
 /** Each unit that is limited, with what counts as taken of it. */
-export function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
+function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
   return UNITS.flatMap((unit) => {
     const max = limit[unit];
     return max === null ? [] : [{ unit, max, taken: takenOf(unit) }];
   });
 }
 
-type BudgetAnswer =
-  | { readonly kind: 'granted'; readonly warnings: string[] }
-  | { readonly kind: 'refused'; readonly words: string };
-
 /**
- * Whether a run may begin. What active runs may still take up to the limit of a run counts as taken: it is given back
- * when they end. A cost that nobody knows counts as nothing, since a guess would be no better; the tokens do count.
+ * Whether a run may begin. What active runs may still use up to the limit of a run is reserved and counts as used. An
+ * unknown cost counts as 0; its tokens count.
  */
 function checkBudget(
   asker: { requester: string; nowMs: number },
   budget: RunSettings['budget'],
   db: Sqlite,
-): BudgetAnswer {
+): { readonly refusal?: string; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
   for (const { name, limit, taken } of budgetUses(asker, budget, db)) {
     const requester = name === 'day' ? null : asker.requester;
     const reserved = (unit: Unit) => reservedOf(unit, budget.run[unit], requester, db);
     for (const { unit, max, taken: used } of amountsOf(limit, (unit) => taken[unit] + reserved(unit))) {
       const words = `the budget of the ${name}: ${show(used, unit)} of ${show(max, unit)}`;
-      if (used >= max) return { kind: 'refused', words: `This would exceed ${words} are taken or reserved` };
+      if (used >= max) return { refusal: `This would exceed ${words} are taken or reserved`, warnings };
       if (unit === 'usd' && taken.unknownUsd > 0) {
         warnings.push(`The budget of the ${name} does not know what ${taken.unknownUsd} turns have cost`);
       }
       if (used >= max * WARNING_SHARE) warnings.push(`Near ${words} are taken or reserved`);
     }
   }
-  return { kind: 'granted', warnings };
+  return { warnings };
 }
 
 /** What active runs may still take: of one requester, or of all. */
@@ -110,20 +107,70 @@ function reservedOf(unit: Unit, max: number | null, requester: string | null, db
 }
 
 /** An amount of a budget in words. */
-export function show(amount: number, unit: Unit): string {
+function show(amount: number, unit: Unit): string {
   return unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount)} tokens`;
 }
 
-/** How much a requester may have going. To be asked in the transaction that writes the run down. */
+/** What others have taken of a limit: the turn itself comes on top. */
+export type BudgetShare = Pick<BudgetUse, 'name' | 'limit'> & {
+  readonly others: Readonly<Record<Unit, number>>;
+};
+
+type BudgetVerdict =
+  | { readonly kind: 'within' }
+  | { readonly kind: 'near' | 'exceeded'; readonly words: string };
+
+/** How the limits stand for a turn that has taken this, as far as it is known. */
+export function judgeBudget(shares: readonly BudgetShare[], usage: Usage): BudgetVerdict {
+  const amounts = shares.flatMap(({ name, limit, others }) =>
+    amountsOf(limit, (unit) => others[unit] + takenBy(usage, unit)).map(({ unit, max, taken }) => ({
+      ...{ max, taken, shown: show(taken, unit), limited: `${show(max, unit)} for the ${name}` },
+    })),
+  );
+  const over = amounts.find(({ taken, max }) => taken >= max);
+  if (over !== undefined)
+    return { kind: 'exceeded', words: `budget exceeded: ${over.shown} of ${over.limited}` };
+  const near = amounts.findLast(({ taken, max }) => taken >= max * WARNING_SHARE);
+  return near === undefined
+    ? { kind: 'within' }
+    : { kind: 'near', words: `near the budget of ${near.limited}` };
+}
+
+/** What may still be spent in USD; null: there is no such limit. */
+export function usdLeft(shares: readonly BudgetShare[], usage: Usage): number | null {
+  const left = shares.flatMap(({ limit, others }) =>
+    limit.usd === null ? [] : [limit.usd - others.usd - takenBy(usage, 'usd')],
+  );
+  return left.length === 0 ? null : Math.max(0, Math.min(...left));
+}
+
+/** The limits that are set, with what all turns but this one have taken. */
+export function sharesOf(
+  { run, turn, nowMs }: { readonly run: Run; readonly turn: Turn; readonly nowMs: number },
+  budget: RunSettings['budget'],
+  db: Sqlite,
+): BudgetShare[] {
+  const asker = { runId: run.id, requester: run.requester.key, nowMs };
+  return budgetUses(asker, budget, db).map(({ name, limit, taken }) => {
+    const others = (unit: Unit) => Math.max(0, taken[unit] - takenBy(turn.usage, unit));
+    return { name, limit, others: { tokens: others('tokens'), usd: others('usd') } };
+  });
+}
+
+function takenBy(usage: Usage, unit: Unit): number {
+  return unit === 'usd' ? (usage.costUsd ?? 0) : (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+}
+
+/** The limits of a requester, which are checked in the transaction that inserts a run. */
 
 export type SpawnLimits = {
   /** Turns that wait. */
   readonly maxQueued: number;
-  /** Results that have not been taken in: from so many on, no run begins. */
+  /** Results that have not been taken in: from so many on, no run begins; from half of them on, that is warned of. */
   readonly undeliveredMax: number;
   /** How long the same call is the same run. */
   readonly dedupeMs: number;
-  /** Whether it is so too when that run came to no good: a caller that names its calls means one run by one name. */
+  /** Whether also after that run has failed: a caller with a key means one run by one key. */
   readonly dedupesFailed: boolean;
   readonly budget: RunSettings['budget'];
 };
@@ -136,18 +183,12 @@ export type SpawnRefusal = {
   readonly words: string;
 };
 
-export type SpawnGrant = {
-  readonly kind: 'granted';
-  readonly undelivered: number;
-  readonly budgetWarnings: string[];
-};
-
 /** Whether one more run may begin. */
 export function checkLimits(
   { requester: asker, createdAtMs, label }: Pick<Run, 'requester' | 'createdAtMs' | 'label'>,
   limits: SpawnLimits,
   db: Sqlite,
-): SpawnGrant | SpawnRefusal {
+): SpawnRefusal | { readonly kind: 'granted'; readonly warnings: readonly string[] } {
   const { key: requester, session } = asker;
   const stopped = lastStopOfAll(requester, [session], db);
   if (stopped !== undefined && createdAtMs < stopped.atMs) {
@@ -155,22 +196,25 @@ export function checkLimits(
   }
   const taken = label === null ? undefined : labelTaken(label, requester, db);
   if (taken !== undefined) return refuse('label', taken);
-  const queued = countQueued(requester, db);
+  const isQueued = `${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`;
+  const queued = Number(db.get(`SELECT COUNT(*) AS n FROM ${isQueued}`, requester)?.n);
   if (queued >= limits.maxQueued) {
     return refuse('queue', `${queued} turns wait already, the most is ${limits.maxQueued}`);
   }
   const waiting = undelivered(requester, db);
   if (waiting >= limits.undeliveredMax) return refuse('undelivered', undeliveredWords(requester, limits, db));
   const budget = checkBudget({ requester, nowMs: createdAtMs }, limits.budget, db);
-  if (budget.kind === 'refused') return refuse('budget', budget.words);
-  return { kind: 'granted', undelivered: waiting, budgetWarnings: budget.warnings };
+  if (budget.refusal !== undefined) return refuse('budget', budget.refusal);
+  const inbox = `${waiting} results have not been taken in: see "subagents inbox"`;
+  const isMuch = waiting >= limits.undeliveredMax / 2;
+  return { kind: 'granted', warnings: [...budget.warnings, ...(isMuch ? [inbox] : [])] };
 }
 
 function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {
   return { kind: 'refused', why, words };
 }
 
-/** Two runs that work or wait are not to be called the same: nobody could name the older one. */
+/** Two active runs must not have the same label: the older one could not be named. */
 function labelTaken(label: string, requester: string, db: Sqlite): string | undefined {
   const holder = db.get(
     `SELECT runs.number, turns.state FROM ${ACTIVE_TURNS} AND runs.requester = ? AND runs.label = ? LIMIT 1`,
@@ -179,11 +223,6 @@ function labelTaken(label: string, requester: string, db: Sqlite): string | unde
   );
   if (holder === undefined) return undefined;
   return `Cannot call a run "${label}": run #${holder.number} has that label and is ${holder.state}. Choose another label, or stop that run first: subagents stop ${holder.number}`;
-}
-
-function countQueued(requester: string, db: Sqlite): number {
-  const waiting = `${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`;
-  return Number(db.get(`SELECT COUNT(*) AS n FROM ${waiting}`, requester)?.n);
 }
 
 function undeliveredWords(requester: string, limits: SpawnLimits, db: Sqlite): string {

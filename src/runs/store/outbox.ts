@@ -1,30 +1,31 @@
+import type { ClientName } from '../../core/client-name.ts';
 import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
+import type { ProcessIdentity } from '../../system/process-identity.ts';
 import type { Announcement, AnnounceStatus, NewAnnouncement } from '../model/announcement.ts';
+import type { TurnName } from '../model/run.ts';
 import type { Turn } from '../model/turn.ts';
 import { scheduleArchive } from './archive.ts';
-import { type ColumnsOf, read } from './rows.ts';
-
-export type { Announcement, NewAnnouncement } from '../model/announcement.ts';
+import { ACTIVE_TURNS, type ColumnsOf, PROCESS, read } from './rows.ts';
 
 /**
- * What requesters have to be told. A row is handed out under a lease, and settled by the next call of whoever holds it:
- * once in this database, at least once on the way to the requester. Nothing expires unread.
+ * The announcements of ended turns. A row is leased to a reader and settled by that reader's next call: at-least-once
+ * delivery. Nothing expires unread.
  */
 
-/** Who asks for announcements. `owner` is whoever gets the answer: one connection, one session of a client. */
-type Listener = {
+/** A reader of announcements. `owner`: one connection, or one session of a client. */
+type Recipient = {
   readonly requester: string;
   readonly session: string | null;
   readonly owner: string;
-  /** A person is given everything at once, also what is meant for a session. */
+  /** A person also gets what is meant for a session. */
   readonly isPerson: boolean;
-  /** Sessions that are over, and whose place this one has taken. */
+  /** Sessions that are over and that this one replaces. */
   readonly ended?: readonly string[] | undefined;
 };
 
 type TakeOptions = {
   readonly nowMs: number;
-  /** Who holds what is handed out now, where that is not the owner yet; see passOn(). */
+  /** Who holds the lease first, if not the owner; see moveLeases(). */
   readonly holder?: string;
   readonly leaseMs: number;
   readonly limit: number;
@@ -32,15 +33,19 @@ type TakeOptions = {
 
 /** What an announce step may take: see hasWaiting(). */
 const SOON_MS = 120_000;
-/** A session that does not come for what is meant for it in so long may never come: then others of its requester are told. */
+/** After this time, announcements for one session are delivered to the requester's other sessions too. */
 const KEPT_FOR_SESSION_MS = 600_000;
 
 const IS_WAITING = "state IN ('pending', 'leased')";
-const IS_FOR_SESSION = '(requester_session IS NULL OR requester_session IS ?)';
-const WITH_RUN = 'outbox JOIN runs ON runs.id = outbox.run_id';
-const COLUMNS = 'outbox.*, runs.number AS run_number, runs.label AS run_label';
+/** The announcement of a turn for a session, as long as nobody has leased it. */
+const IS_TURNS_OWN =
+  "run_id = ? AND turn = ? AND state = 'pending' AND (requester_session IS NULL OR requester_session IS ?)";
+const WITH_RUN = `SELECT outbox.*, runs.number AS run_number, runs.label AS run_label
+  FROM outbox JOIN runs ON runs.id = outbox.run_id WHERE outbox.requester = ? AND outbox.${IS_WAITING}`;
+/** Parameters: the owner, and until when. */
+const LEASE = "state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1";
 
-/** Writes down what a turn has to tell, unless that session has stopped it; in the transaction that ends the turn. */
+/** Adds the announcement of a turn, unless its session has stopped the turn itself; in the transaction that ends the turn. */
 export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db: Sqlite): void {
   const { id, status, result, notes, stats, readyAtMs } = announcement;
   db.run(
@@ -59,17 +64,15 @@ export type Rewording =
   | { readonly result: string; readonly notes: string; readonly nowMs: number }
   | { readonly skip: true; readonly nowMs: number };
 
-/** Puts a turn's announcement into better words, or drops it; false when it is no longer waiting for that. */
+/** Replaces the words of a turn's announcement, or skips it; false when it no longer waits for that. */
 export function reword(runId: string, turn: number, words: Rewording, db: Sqlite): boolean {
-  const [assignments, values] =
-    'skip' in words
-      ? ["state = 'skipped', settled_at = ?", []]
-      : ['result = ?, notes = ?, ready_at = ?', [words.result, words.notes]];
+  const isSkip = 'skip' in words;
+  const assignments = isSkip ? "state = 'skipped', settled_at = ?" : 'result = ?, notes = ?, ready_at = ?';
   return db.transaction(() => {
     const { changes } = db.run(
       `UPDATE outbox SET ${assignments}
        WHERE run_id = ? AND turn = ? AND state = 'pending' AND attempts = 0 AND ready_at > ?`,
-      ...[...values, words.nowMs, runId, turn, words.nowMs],
+      ...[...(isSkip ? [] : [words.result, words.notes]), words.nowMs, runId, turn, words.nowMs],
     );
     if (changes > 0) scheduleArchive(runId, db);
     return changes > 0;
@@ -77,96 +80,91 @@ export function reword(runId: string, turn: number, words: Rewording, db: Sqlite
 }
 
 /**
- * Settles what this owner holds, since it has come back, and hands out what is ready for it, the oldest first. An owner
- * that comes back after its lease has run out settles as well, unless somebody else was given the row meanwhile.
+ * Settles what this owner holds, since it has come back, and leases what is ready for it, the oldest first. An owner that
+ * comes back after its lease has expired settles as well, unless another one has leased the row meanwhile.
  */
-export function takeAnnouncements(listener: Listener, options: TakeOptions, db: Sqlite): Announcement[] {
-  // Most calls find nothing: they need not wait for whoever writes.
-  if (undelivered(listener.requester, db) === 0) return [];
+export function takeAnnouncements(recipient: Recipient, options: TakeOptions, db: Sqlite): Announcement[] {
+  const { requester, session, owner, isPerson, ended = [] } = recipient;
+  const { nowMs, leaseMs, limit, holder = owner } = options;
+  // Most calls find nothing, and need no write lock.
+  if (undelivered(requester, db) === 0) return [];
   return db.transaction(() => {
-    acknowledge(listener.owner, options.nowMs, db);
-    const rows = readyRows(listener, options, db);
-    for (const row of rows) {
-      db.run(
-        `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ?`,
-        options.holder ?? listener.owner,
-        options.nowMs + options.leaseMs,
-        String(row.id),
-      );
-    }
+    acknowledge(owner, nowMs, db);
+    const rows = db.all(
+      `${WITH_RUN} AND ready_at <= ? AND (state = 'pending' OR lease_until <= ?)
+         AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?
+           OR outbox.requester_session IN (SELECT value FROM json_each(?)))
+       ORDER BY position LIMIT ?`,
+      ...[requester, nowMs, nowMs, session, isPerson ? 1 : 0, nowMs - KEPT_FOR_SESSION_MS],
+      ...[JSON.stringify(ended), limit],
+    );
+    for (const row of rows)
+      db.run(`UPDATE outbox SET ${LEASE} WHERE id = ?`, holder, nowMs + leaseMs, String(row.id));
     return rows.map(readAnnouncement).map((one) => ({ ...one, state: 'leased', attempts: one.attempts + 1 }));
   });
 }
 
-/** Hands out what one turn has to tell, ready or not, unless it was or is not for this session. */
+/** Leases the announcement of one turn, ready or not; false when it was leased before or is for another session. */
 export function leaseTurn(
-  { runId, turn }: { readonly runId: string; readonly turn: number },
+  { runId, turn }: TurnName,
   { owner, untilMs, session }: { owner: string; untilMs: number; session: string | null },
   db: Sqlite,
 ): boolean {
-  const { changes } = db.run(
-    `UPDATE outbox SET state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1
-     WHERE run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`,
-    ...[owner, untilMs, runId, turn, session],
-  );
-  return changes > 0;
+  const sql = `UPDATE outbox SET ${LEASE} WHERE ${IS_TURNS_OWN}`;
+  return db.run(sql, owner, untilMs, runId, turn, session).changes > 0;
 }
 
 /**
- * What one holds is held by another until then; null: it waits again, and comes as a redelivery, since it may have been
- * seen. What was given to somebody else meanwhile stays there.
+ * Moves the leases of a holder to another one; null: they are given up, and delivered again as a redelivery, since they may
+ * have been seen. What another one has leased meanwhile stays there.
  */
-export function passOn(holder: string, lease: { owner: string; untilMs: number } | null, db: Sqlite): void {
+export function moveLeases(
+  holder: string,
+  lease: { owner: string; untilMs: number } | null,
+  db: Sqlite,
+): void {
   db.run(
     "UPDATE outbox SET state = ?, lease_owner = ?, lease_until = ? WHERE state = 'leased' AND lease_owner = ?",
     ...[lease === null ? 'pending' : 'leased', lease?.owner ?? null, lease?.untilMs ?? null, holder],
   );
 }
 
-/** Settles what this owner holds; the ids. */
+/** Settles what this owner holds; returns the ids. */
 export function acknowledge(owner: string, nowMs: number, db: Sqlite): string[] {
-  return db.transaction(() =>
-    settle("state = 'leased' AND lease_owner = ?", [owner], { to: 'acked', nowMs }, db),
-  );
+  return settle('acked', "state = 'leased' AND lease_owner = ?", [owner], nowMs, db);
 }
 
-/** Settles what one turn has to tell to this session and nobody has been handed: it was told in another way. */
+/** Settles the announcement of a turn that nobody has leased: this session was told in another way. */
 export function acknowledgeTurn(
-  { runId, turn }: { readonly runId: string; readonly turn: number },
-  { session, nowMs }: { readonly session: string | null; readonly nowMs: number },
+  { runId, turn }: TurnName,
+  session: string | null,
+  nowMs: number,
   db: Sqlite,
-): string[] {
-  const where = `run_id = ? AND turn = ? AND state = 'pending' AND ${IS_FOR_SESSION}`;
-  return settle(where, [runId, turn, session], { to: 'acked', nowMs }, db);
+): void {
+  settle('acked', IS_TURNS_OWN, [runId, turn, session], nowMs, db);
 }
 
 /**
- * Settles what this session was handed by its hooks, and by its server where that lives: the turn in which it got that has
- * ended. An answer of a server that was killed may not have arrived.
+ * Settles what this session got through its hooks, and through its MCP server if that lives, because the session's turn
+ * has ended. An answer of a server that was killed may not have arrived.
  */
 export function acknowledgeSession(
   { session, serverPid }: { readonly session: string; readonly serverPid: number | undefined },
   nowMs: number,
   db: Sqlite,
 ): void {
-  const isHanded = 'requester_session = ? AND (lease_owner = ? OR lease_owner LIKE ?)';
-  const owners = [`hook:${session}`, `mcp:${serverPid}:%`];
-  db.transaction(() =>
-    settle(`state = 'leased' AND ${isHanded}`, [session, ...owners], { to: 'acked', nowMs }, db),
-  );
+  const where = "state = 'leased' AND requester_session = ? AND (lease_owner = ? OR lease_owner LIKE ?)";
+  settle('acked', where, [session, `hook:${session}`, `mcp:${serverPid}:%`], nowMs, db);
 }
 
-/** Settles what this owner holds and is named in the text: what proves that it arrived. */
+/** Settles what this owner holds and whose id stands in the text, which proves that it arrived. */
 export function acknowledgeNamed(owner: string, text: string, nowMs: number, db: Sqlite): void {
-  const where = "state = 'leased' AND lease_owner = ? AND instr(?, id) > 0";
-  db.transaction(() => settle(where, [owner, text], { to: 'acked', nowMs }, db));
+  settle('acked', "state = 'leased' AND lease_owner = ? AND instr(?, id) > 0", [owner, text], nowMs, db);
 }
 
-/** What this requester has not been told yet or has not said to have got, the oldest first. Hands out nothing. */
+/** The announcements of this requester that are not settled, the oldest first. Leases nothing. */
 export function waitingAnnouncements(requester: string, db: Sqlite): Announcement[] {
-  const where = `outbox.requester = ? AND outbox.${IS_WAITING}`;
-  const sql = `SELECT ${COLUMNS} FROM ${WITH_RUN} WHERE ${where} ORDER BY position`;
-  return db.all(sql, requester).map(readAnnouncement);
+  return db.all(`${WITH_RUN} ORDER BY position`, requester).map(readAnnouncement);
 }
 
 /** How many announcements of this requester are not settled. */
@@ -175,29 +173,27 @@ export function undelivered(requester: string, db: Sqlite): number {
   return Number(db.get(`SELECT COUNT(*) AS n FROM ${rows}`, requester)?.n);
 }
 
-/** Drops announcements of this requester unread; the ids of those that were waiting. */
+/** Drops announcements of this requester unread; returns the ids of those that were waiting. */
 export function dismissAnnouncements(
   ids: readonly string[] | 'all',
   requester: string,
   nowMs: number,
   db: Sqlite,
 ): string[] {
-  return db.transaction(() => {
-    const settling = { to: 'dismissed', nowMs } as const;
-    if (ids === 'all') return settle(`requester = ? AND ${IS_WAITING}`, [requester], settling, db);
-    return ids.flatMap((id) =>
-      settle(`requester = ? AND id = ? AND ${IS_WAITING}`, [requester, id], settling, db),
-    );
-  });
+  const waits = `requester = ? AND ${IS_WAITING}`;
+  if (ids === 'all') return settle('dismissed', waits, [requester], nowMs, db);
+  const where = `${waits} AND id IN (SELECT value FROM json_each(?))`;
+  const settled = settle('dismissed', where, [requester, JSON.stringify(ids)], nowMs, db);
+  return ids.filter((id) => settled.includes(id));
 }
 
-/** Whether a session of this requester should ask: something is ready, or will be soon, or has to be settled. */
+/** Whether something of this requester is ready, will be soon, or has to be settled. */
 export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolean {
   const rows = `outbox WHERE requester = ? AND ${IS_WAITING} AND ready_at <= ?`;
   return db.get(`SELECT 1 FROM ${rows} LIMIT 1`, requester, nowMs + SOON_MS) !== undefined;
 }
 
-/** What the announce step made of a turn's result, where it came to its end; undefined: nothing. */
+/** The words of a turn's announce step; undefined if it did not succeed. */
 export function reportedWords(
   runId: string,
   turn: number,
@@ -213,7 +209,7 @@ export function reportedWords(
   return row && { result: String(row.result), notes: String(row.notes) };
 }
 
-/** How the run ended of which something can be told that was not handed out to anybody yet; undefined: there is none. */
+/** The status in the run's newest announcement that is ready and that nobody has leased yet. */
 export function untakenStatus(runId: string, nowMs: number, db: Sqlite): AnnounceStatus | undefined {
   const row = db.get(
     `SELECT status FROM outbox WHERE run_id = ? AND state = 'pending' AND attempts = 0 AND ready_at <= ?
@@ -224,7 +220,7 @@ export function untakenStatus(runId: string, nowMs: number, db: Sqlite): Announc
   return row && (String(row.status) as AnnounceStatus);
 }
 
-/** Whether what the turn has to tell is still being put into words. */
+/** Whether the turn's announcement is still being worded. */
 export function isAnnouncing(runId: string, turn: number, nowMs: number, db: Sqlite): boolean {
   const where = "run_id = ? AND turn = ? AND state = 'pending' AND ready_at > ?";
   return db.get(`SELECT 1 FROM outbox WHERE ${where}`, runId, turn, nowMs) !== undefined;
@@ -238,35 +234,20 @@ export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
     .map((row) => String(row.requester));
 }
 
-function readyRows(
-  { requester, session, isPerson, ended = [] }: Listener,
-  { nowMs, limit }: TakeOptions,
-  db: Sqlite,
-): Row[] {
-  return db.all(
-    `SELECT ${COLUMNS} FROM ${WITH_RUN}
-     WHERE outbox.requester = ? AND outbox.${IS_WAITING}
-       AND ready_at <= ? AND (state = 'pending' OR lease_until <= ?)
-       AND (outbox.requester_session IS NULL OR outbox.requester_session IS ? OR ? = 1 OR ready_at <= ?
-         OR outbox.requester_session IN (SELECT value FROM json_each(?)))
-     ORDER BY position LIMIT ?`,
-    ...[requester, nowMs, nowMs, session, isPerson ? 1 : 0, nowMs - KEPT_FOR_SESSION_MS],
-    ...[JSON.stringify(ended), limit],
-  );
-}
-
+/** Settles these rows; returns their ids. */
 function settle(
+  state: 'acked' | 'dismissed',
   where: string,
   values: Value[],
-  { to, nowMs }: { to: 'acked' | 'dismissed'; nowMs: number },
+  nowMs: number,
   db: Sqlite,
 ): string[] {
-  const rows = db.all(
-    `UPDATE outbox SET state = ?, settled_at = ? WHERE ${where} RETURNING id, run_id`,
-    ...[to, nowMs, ...values],
-  );
-  for (const runId of new Set(rows.map((row) => String(row.run_id)))) scheduleArchive(runId, db);
-  return rows.map((row) => String(row.id));
+  return db.transaction(() => {
+    const sql = `UPDATE outbox SET state = ?, settled_at = ? WHERE ${where} RETURNING id, run_id`;
+    const rows = db.all(sql, state, nowMs, ...values);
+    for (const runId of new Set(rows.map((row) => String(row.run_id)))) scheduleArchive(runId, db);
+    return rows.map((row) => String(row.id));
+  });
 }
 
 const ANNOUNCEMENT: ColumnsOf<Omit<Announcement, 'isRedelivery'>> = {
@@ -278,4 +259,89 @@ const ANNOUNCEMENT: ColumnsOf<Omit<Announcement, 'isRedelivery'>> = {
 function readAnnouncement(row: Row): Announcement {
   const known = read(row, ANNOUNCEMENT);
   return { ...known, isRedelivery: known.attempts > 0 };
+}
+
+/** The processes through which the sessions of clients get their announcements. */
+
+type Listener = {
+  /** `server`: the MCP server. `waiter`: the hook behind a turn that wakes the session. */
+  readonly kind: 'server' | 'waiter';
+  readonly session: string;
+  /** The requester's key. */
+  readonly requester: string;
+  readonly client: ClientName | null;
+  readonly process: ProcessIdentity;
+};
+
+const KEPT_MS = 30 * 86_400_000;
+
+/** Stores the session's listener; how often it was woken stays. */
+export function enterListener(listener: Listener, nowMs: number, db: Sqlite): void {
+  const { kind, session, requester, client, process } = listener;
+  db.run(
+    `INSERT INTO listeners(kind, session, requester, client, pid, pid_start, pid_boot, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT(kind, session) DO UPDATE SET requester = excluded.requester, client = excluded.client,
+       pid = excluded.pid, pid_start = excluded.pid_start, pid_boot = excluded.pid_boot, at = excluded.at`,
+    ...[kind, session, requester, client, process.pid, process.start, process.boot, nowMs],
+  );
+  db.run('DELETE FROM listeners WHERE at < ?', nowMs - KEPT_MS);
+}
+
+/** The session's current or last waiter. */
+export function waiterOf(session: string, db: Sqlite): (Listener & { readonly wakes: number }) | undefined {
+  const row = db.get("SELECT * FROM listeners WHERE kind = 'waiter' AND session = ?", session);
+  return row && { ...readListener(row), wakes: Number(row.wakes) };
+}
+
+/** The session's current or last MCP server. */
+export function serverOf(session: string, db: Sqlite): Listener | undefined {
+  const row = db.get("SELECT * FROM listeners WHERE kind = 'server' AND session = ?", session);
+  return row && readListener(row);
+}
+
+/** The current and last MCP servers of this client for this requester. */
+export function serversOf(requester: string, client: ClientName, db: Sqlite): Listener[] {
+  return db
+    .all("SELECT * FROM listeners WHERE kind = 'server' AND requester = ? AND client = ?", requester, client)
+    .map(readListener);
+}
+
+/** The session is over: its waiter sees that and ends. */
+export function removeWaiter(session: string, db: Sqlite): void {
+  db.run("DELETE FROM listeners WHERE kind = 'waiter' AND session = ?", session);
+}
+
+/** The session was woken once more. */
+export function countWake(session: string, db: Sqlite): void {
+  db.run("UPDATE listeners SET wakes = wakes + 1 WHERE kind = 'waiter' AND session = ?", session);
+}
+
+/** Its user has typed something: it may be woken again. */
+export function forgetWakes(session: string, db: Sqlite): void {
+  db.run("UPDATE listeners SET wakes = 0 WHERE kind = 'waiter' AND session = ?", session);
+}
+
+/** `isReady`: something can be delivered to the session now. `isComing`: something will be, from a run that is active. */
+export function newsOf(
+  { session, requester }: Pick<Listener, 'session' | 'requester'>,
+  nowMs: number,
+  db: Sqlite,
+): { readonly isReady: boolean; readonly isComing: boolean } {
+  const waiting = db.all(
+    `SELECT ready_at <= ?1 AND (state = 'pending' OR lease_until <= ?1) AS is_ready FROM outbox
+     WHERE requester = ?2 AND requester_session = ?3 AND state IN ('pending', 'leased')`,
+    ...[nowMs, requester, session],
+  );
+  const isOwn = 'runs.requester = ? AND COALESCE(turns.session, runs.requester_session) = ?';
+  const isAtWork = db.get(`SELECT 1 FROM ${ACTIVE_TURNS} AND ${isOwn} LIMIT 1`, requester, session);
+  return {
+    isReady: waiting.some((row) => row.is_ready === 1),
+    isComing: isAtWork !== undefined || waiting.some((row) => row.is_ready !== 1),
+  };
+}
+
+function readListener(row: Row): Listener {
+  const columns = { kind: 'kind', session: 'session', requester: 'requester', client: 'client' };
+  return { ...read<Omit<Listener, 'process'>>(row, columns), process: read(row, PROCESS) };
 }

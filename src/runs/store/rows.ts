@@ -6,19 +6,19 @@ import { readPermissions } from '../model/permissions.ts';
 import type { Requester, Run } from '../model/run.ts';
 import type { Stop, Turn, Usage } from '../model/turn.ts';
 
-/** Rows as values, and values as rows. The schema's checks hold, since nobody else writes this database. */
+/** Rows as values, and values as rows. Nothing is checked again: only this program writes this database. */
 
-/** As the partial index on turns says it, word for word. */
+/** Word for word as in the partial index on turns. */
 export const IS_ACTIVE = "state IN ('queued', 'starting', 'running', 'stopping')";
 
 /**
- * The turns that have not ended, with their runs. However many there have been, only these are looked at: the planner
- * would now and then rather go through all runs of a requester. For `FROM`; a condition may follow.
+ * The turns that have not ended, with their runs, always by that index: the planner sometimes prefers to scan all runs of a
+ * requester. For `FROM`; a condition may follow.
  */
 export const ACTIVE_TURNS = `turns INDEXED BY turns_active CROSS JOIN runs ON runs.id = turns.run_id
   WHERE turns.${IS_ACTIVE}`;
 
-/** Somebody looks after the turn. */
+/** The turn has a slot. */
 export const IS_STARTED = "state IN ('starting', 'running', 'stopping')";
 
 /** The column of each property. */
@@ -39,10 +39,10 @@ const RUN: ColumnsOf<Omit<Run, keyof typeof RUN_JSON | 'requester' | 'model' | '
   ...{ createdAtMs: 'created_at', archiveAtMs: 'archive_at', archivedAtMs: 'archived_at' },
 };
 
-/** What can be seen of a turn without reading what it was asked: whether somebody looks after it. */
-export type Watch = Pick<Turn, keyof typeof WATCH | 'owner' | 'process'>;
+/** What says whether a turn has a living supervisor, without its texts. */
+export type TurnLiveness = Pick<Turn, keyof typeof LIVENESS | 'owner' | 'process'>;
 
-const WATCH = {
+const LIVENESS = {
   ...{ runId: 'run_id', number: 'number', state: 'state', version: 'version' },
   ...{ queuedAtMs: 'queued_at', claimedAtMs: 'claimed_at' },
 } as const;
@@ -56,14 +56,15 @@ const USAGE: ColumnsOf<Usage> = {
   ...{ inputTokens: 'tokens_in', outputTokens: 'tokens_out', costUsd: 'cost_usd', costSource: 'cost_source' },
   ...{ cacheReadTokens: 'tokens_cache_read', cacheWriteTokens: 'tokens_cache_write', model: 'model' },
 };
-const TURN: ColumnsOf<Omit<Turn, keyof Watch | 'stop' | 'exit' | 'usage' | 'permissions' | 'notes'>> = {
-  ...{ kind: 'kind', announces: 'announces', message: 'message', session: 'session', result: 'result' },
-  ...{ startedAtMs: 'started_at', endedAtMs: 'ended_at', deadlineAtMs: 'deadline_at' },
-  ...{ launchedAtMs: 'launched_at', error: 'error' },
-};
+const TURN: ColumnsOf<Omit<Turn, keyof TurnLiveness | 'stop' | 'exit' | 'usage' | 'permissions' | 'notes'>> =
+  {
+    ...{ kind: 'kind', announces: 'announces', message: 'message', session: 'session', result: 'result' },
+    ...{ startedAtMs: 'started_at', endedAtMs: 'ended_at', deadlineAtMs: 'deadline_at' },
+    ...{ launchedAtMs: 'launched_at', error: 'error' },
+  };
 
-/** The columns by which a Watch is read. */
-export const WATCH_COLUMNS = [WATCH, OWNER, PROCESS].flatMap(Object.values).join(', ');
+/** The columns by which a TurnLiveness is read. */
+export const LIVENESS_COLUMNS = [LIVENESS, OWNER, PROCESS].flatMap(Object.values).join(', ');
 
 /** The value in these columns of a row; null where one has nothing, or is not there yet. */
 export function read<T>(row: Row, columns: ColumnsOf<T>, parse = (stored: unknown) => stored): T {
@@ -85,9 +86,9 @@ export function readRun(row: Row): Run {
   };
 }
 
-/** Who looks after a turn, as a row of `turns` says it. */
-export function readWatch(row: Row): Watch {
-  const watch = read<Omit<Watch, 'owner' | 'process'>>(row, WATCH);
+/** The liveness of a row of `turns`. */
+export function readLiveness(row: Row): TurnLiveness {
+  const watch = read<Omit<TurnLiveness, 'owner' | 'process'>>(row, LIVENESS);
   return { ...watch, owner: readIf('pid', row, OWNER), process: readIf('pid', row, PROCESS) };
 }
 
@@ -96,7 +97,7 @@ export function readTurn(row: Row): Turn {
   const { session, ...stop } = readIf('reason', row, STOP) ?? { reason: null };
   const exit = read(row, EXIT);
   return {
-    ...readWatch(row),
+    ...readLiveness(row),
     ...read(row, TURN),
     permissions: typeof row.permissions === 'string' ? readPermissions(json(row.permissions)) : null,
     stop: stop.reason === null ? null : { ...stop, ...(session != null && { session }) },
@@ -114,7 +115,7 @@ export function readUsage(row: Row): Usage {
 /** Columns and their new values. The names are constants of this program. */
 export type Columns = Record<string, Value>;
 
-/** The columns of what is there of a run. */
+/** The columns of those properties of a run that are given. */
 export function runColumns(
   run: Partial<Omit<Run, 'model'> & { readonly model: Partial<Run['model']> }>,
 ): Columns {
@@ -123,10 +124,10 @@ export function runColumns(
   return { ...own, ...written(requester, REQUESTER), ...written(model, MODEL) };
 }
 
-/** The columns of what is there of a turn. */
+/** The columns of those properties of a turn that are given. */
 export function turnColumns({ owner, process, stop, exit, usage, ...turn }: Partial<Turn>): Columns {
   return {
-    ...written(turn, { ...WATCH, ...TURN, permissions: 'permissions', notes: 'notes' }),
+    ...written(turn, { ...LIVENESS, ...TURN, permissions: 'permissions', notes: 'notes' }),
     ...whole(owner, OWNER),
     ...whole(process, PROCESS),
     ...whole(stop, STOP),
@@ -158,7 +159,7 @@ function json(value: unknown): unknown {
   return typeof value === 'string' ? parseJson(value) : null;
 }
 
-/** What happened to a run, in short: for `info`, and for whoever has to find out why. */
+/** An entry of a run's event log, which `info` shows. */
 export type RunEvent = {
   /** Null: of no run. */
   readonly runId: string | null;
@@ -195,7 +196,7 @@ export function addRunEvent(event: RunEvent, db: Sqlite): void {
   });
 }
 
-/** As addRunEvent(), but once for each turn: whoever goes on in another's place comes across the same again. */
+/** As addRunEvent(), but once for each turn: a supervisor that takes over reads the same output again. */
 export function addRunEventOnce(event: RunEvent, db: Sqlite): void {
   db.transaction(() => {
     const known = db.get(

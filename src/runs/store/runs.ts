@@ -2,9 +2,8 @@ import { redactSecrets } from '../../core/redact.ts';
 import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
 import type { AnnounceState } from '../model/announcement.ts';
 import type { Run, RunWithMessages, RunWithTurn } from '../model/run.ts';
-import type { Usage } from '../model/turn.ts';
-import { isTerminal, type Turn } from '../model/turn.ts';
-import { checkLimits, type SpawnGrant, type SpawnLimits, type SpawnRefusal } from './limits.ts';
+import { isTerminal, type Usage } from '../model/turn.ts';
+import { checkLimits, type SpawnLimits, type SpawnRefusal } from './limits.ts';
 import {
   ACTIVE_TURNS,
   type Columns,
@@ -16,7 +15,7 @@ import {
   runColumns,
 } from './rows.ts';
 
-/** Runs: accepting them, and looking at them. */
+/** Inserting, changing and listing runs. */
 
 export type NewRun = Omit<
   Run,
@@ -24,15 +23,15 @@ export type NewRun = Omit<
 > & { readonly model: Pick<Run['model'], 'requested' | 'resolved'> };
 
 export type Insertion =
-  | ({ readonly kind: 'inserted'; readonly run: Run; readonly turn: Turn } & Omit<SpawnGrant, 'kind'>)
-  | { readonly kind: 'duplicate'; readonly run: Run; readonly turn: Turn }
+  | (RunWithTurn & { readonly kind: 'inserted'; readonly warnings: readonly string[] })
+  | (RunWithTurn & { readonly kind: 'duplicate' })
   | SpawnRefusal;
 
 /** A run as a list shows it. */
 export type RunListing = RunWithMessages & {
-  /** Whether its requester has been told; where several turns had something to tell, of the one that matters most. */
+  /** The state of its announcement; of several, the one that matters most. */
   readonly delivery: 'none' | AnnounceState;
-  /** Of all its turns but the announce steps. Null where no client said, or not every one said. */
+  /** Of all its turns but the announce steps. A cost is null unless it is known of every turn. */
   readonly usage: Usage;
   /** When something last happened to one of these turns. */
   readonly changedAtMs: number;
@@ -44,12 +43,12 @@ export type RunFilter = {
   readonly limit: number;
 };
 
-/** Warnings quote what clients say: no secret of theirs is stored. */
-export type RunChanges = Partial<Pick<Run, 'sessionId' | 'warning' | 'worktree' | 'cwd'>> & {
+/** What may change of a run. Secrets in warnings are redacted, because they quote clients. */
+type RunChanges = Partial<Pick<Run, 'sessionId' | 'warning' | 'worktree' | 'cwd'>> & {
   readonly model?: Partial<Run['model']>;
 };
 
-/** Writes a run down with its first turn, which waits, unless the same was asked for just now or a limit is reached. */
+/** Inserts a run with its first turn, which is queued, unless it is a repetition of another call or a limit is reached. */
 export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db: Sqlite): Insertion {
   return db.transaction(() => {
     const same = sameCall(run, spawnKey, limits, db);
@@ -66,8 +65,8 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
 }
 
 /**
- * Who asks again for what has just failed, or was stopped, wants it tried again; and another session that asks for the
- * same wants to be told as well, which only the first one would be. A call with a name is the same from wherever.
+ * The run of the same call before. A call without a key is repeated only by the same session, since the result goes to
+ * that session, and only if the run has not failed or been stopped: then a new try is wanted.
  */
 function sameCall(
   { requester, createdAtMs }: NewRun,
@@ -139,7 +138,7 @@ export function countRuns(requester: string | undefined, db: Sqlite): { active: 
   return { active, done: Math.max(0, kept - active) };
 }
 
-/** Of all projects: how many runs are active, how many of those only wait, and how many results nobody has taken in. */
+/** Of all projects: how many runs are active, how many of those only wait, and how many results are not delivered. */
 export function countEverywhere(db: Sqlite) {
   const runs = db.get(
     `SELECT COUNT(*) AS active, TOTAL(waits) AS waiting
@@ -161,7 +160,7 @@ export function runsIn(cwd: string, which: 'queued' | 'started', db: Sqlite): Ru
     .map(readRun);
 }
 
-/** Enters what became known of a run on the way. */
+/** Stores what became known of a run. */
 export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void {
   const { warning } = changes;
   const columns = runColumns({ ...changes, ...(warning && { warning: redactSecrets(warning) }) });
@@ -192,7 +191,7 @@ function knownRun(runId: string, db: Sqlite): RunWithTurn {
 const IS_WAITING = "kind = 'send' AND state = 'queued'";
 const IS_LISTED = 'run_id IN (SELECT value FROM json_each(?))';
 
-/** The one that is at work comes behind that of the task, and counts. */
+/** The task and the turn that is at work, which comes last and wins. */
 const SHOWN_TURNS = `SELECT * FROM turns
   WHERE ${IS_LISTED} AND (kind = 'task' OR kind = 'send' AND ${IS_STARTED}) ORDER BY ${IS_STARTED}`;
 
@@ -207,7 +206,7 @@ const USAGE_SUMS = `SELECT run_id, SUM(tokens_in) AS tokens_in, SUM(tokens_out) 
 const DELIVERIES = `SELECT run_id, state, MIN(CASE state WHEN 'pending' THEN -2 WHEN 'leased' THEN -1 ELSE 1.0 / turn END)
   FROM outbox WHERE ${IS_LISTED} GROUP BY run_id`;
 
-/** Where one of the costs was reckoned, all of it is no better than that. */
+/** If one of the costs was computed from prices, the sum counts as computed. */
 function readSums(row: Row, model: string | null): Usage {
   const usage = readUsage(row);
   const source = usage.costSource === 'priced' ? 'priced' : 'client';

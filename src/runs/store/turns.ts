@@ -1,7 +1,6 @@
 import { redactSecrets } from '../../core/redact.ts';
 import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
-import type { NewAnnouncement } from '../model/announcement.ts';
-import { rawAnnouncement } from '../model/announcement.ts';
+import { type NewAnnouncement, rawAnnouncement } from '../model/announcement.ts';
 import type { Permissions } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import {
@@ -15,20 +14,19 @@ import {
   type Usage,
 } from '../model/turn.ts';
 import { scheduleArchive } from './archive.ts';
-import { lastStopOfAll, noteStopOfAll, WHOLE_PROJECT } from './listeners.ts';
 import { insertAnnouncement } from './outbox.ts';
 import {
   ACTIVE_TURNS,
   IS_ACTIVE,
+  LIVENESS_COLUMNS,
+  readLiveness,
   readRun,
   readTurn,
-  readWatch,
+  type TurnLiveness,
   turnColumns,
-  WATCH_COLUMNS,
-  type Watch,
 } from './rows.ts';
 
-export type { Watch } from './rows.ts';
+export type { TurnLiveness } from './rows.ts';
 
 /** What may change of a turn that goes on. */
 export type TurnChanges = Partial<
@@ -46,9 +44,9 @@ export type TurnChanges = Partial<
   >
 >;
 
-/** Turns, and how they go on: every change is a compare-and-set on the version, and what has ended stays as it is. */
+/** Every change of a turn is a compare-and-set on its version; a turn that has ended does not change. */
 
-export type NewTurn = {
+type NewTurn = {
   readonly runId: string;
   readonly kind: 'send' | 'announce';
   readonly announces: number | null;
@@ -58,13 +56,13 @@ export type NewTurn = {
   /** Of who sends the message; otherwise the run's. */
   readonly permissions?: Permissions | null;
   readonly nowMs: number;
-  /** `starting`: by the supervisor that looks after the run already, in the slot that it has. */
+  /** `starting`: added by the run's own supervisor, in the slot that it has. */
   readonly state: 'queued' | 'starting';
 };
 
 /**
- * Adds a turn to a run. One that was asked for before all was stopped, of whoever asks or of the run's requester, comes back
- * as stopped.
+ * Adds a turn to a run. If all runs of the sender's session or of the run's own were stopped after it was asked for, it is
+ * returned as stopped.
  * @throws Error when there is no such run, or it is archived: then nothing can be resumed.
  */
 export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
@@ -127,15 +125,17 @@ export function awaitedTurns(requester: string, db: Sqlite) {
   }));
 }
 
-/** As activeTurns(), for those who look at every one of them again and again. */
-export function activeWatches(db: Sqlite): Watch[] {
-  return db.all(`SELECT ${WATCH_COLUMNS} FROM turns WHERE ${IS_ACTIVE} ORDER BY position`).map(readWatch);
+/** The liveness of all active turns, which is cheaper to read. */
+export function activeLiveness(db: Sqlite): TurnLiveness[] {
+  return db
+    .all(`SELECT ${LIVENESS_COLUMNS} FROM turns WHERE ${IS_ACTIVE} ORDER BY position`)
+    .map(readLiveness);
 }
 
 /**
- * Changes a turn that is still as it was read; undefined when somebody was faster. Before a client is started,
- * `launchedAtMs` has to be entered in this way: then no stop can be overlooked. @throws Error when the state cannot
- * follow, or is an end: that is endTurn()'s.
+ * Changes a turn that is still as it was read; undefined when another process has changed it. Before a client is started,
+ * `launchedAtMs` has to be set by this, so that no stop is overlooked. @throws Error when the state cannot follow, or is
+ * terminal, which takes endTurn()
  */
 export function changeTurn(turn: Turn, changes: TurnChanges, db: Sqlite): Turn | undefined {
   const { state } = changes;
@@ -149,10 +149,9 @@ export function changeTurn(turn: Turn, changes: TurnChanges, db: Sqlite): Turn |
 }
 
 /**
- * Ends a turn and writes what it has to tell, at once; undefined when it has ended already. The version does not matter
- * here, so that an end is never lost to somebody else's change; but a stop that was asked for before and that the
- * caller did not know of makes it a stopped one. The caller has to look at the state that comes back. What was known of
- * the usage stays where the ending does not say.
+ * Ends a turn and adds its announcement in one transaction; undefined when it has ended already. The version is not compared,
+ * so that an end is never lost to another change; but a stop that the caller did not know of makes it a stopped turn: check
+ * the returned state. Usage that the ending does not know stays as it was.
  */
 export function endTurn(
   turn: Turn,
@@ -176,7 +175,7 @@ export function endTurn(
   });
 }
 
-/** Writes when the turn is still as it was read; undefined when somebody was faster. */
+/** Updates the turn if its version is still the same; else undefined. */
 function writeTurn(turn: Turn, changes: Partial<Turn>, db: Sqlite): Turn | undefined {
   const columns = turnColumns(changes);
   const assignments = [...Object.keys(columns).map((name) => `${name} = ?`), 'version = version + 1'];
@@ -188,7 +187,7 @@ function writeTurn(turn: Turn, changes: Partial<Turn>, db: Sqlite): Turn | undef
   return row && readTurn(row);
 }
 
-/** What an end changes, without secrets. Where it does not know of the usage, what was known before stays. */
+/** What an ending changes, with secrets redacted. */
 function endOf({ outcome, endedAtMs, exit, ...ending }: Ending, before: Usage): Partial<Turn> {
   const { costUsd, costSource, ...said } = ending.usage;
   const known = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null));
@@ -210,19 +209,17 @@ function assertFollows(turn: Turn, state: TurnState): void {
   );
 }
 
-/** Stops a run: what waits ends at once, what runs by its supervisor. Gives the turns that were active, as they are now. */
+/** Stops a run: what waits ends at once, what runs by its supervisor. Returns the turns that were active, as they are now. */
 export function requestStop(runId: string, stop: Stop, db: Sqlite): Turn[] {
   const rows = `turns WHERE run_id = ? AND ${IS_ACTIVE}`;
   return db.transaction(() => stopTurns(db.all(`SELECT * FROM ${rows} ORDER BY position`, runId), stop, db));
 }
 
 /**
- * Stops what a session has asked for, or everything of the requester: their runs, and their messages to other runs. SQLite
- * lets one transaction write at a time, so each spawn comes either before this one, and then its turn is found here, or
- * after it. For those after it the time is kept: a spawn that was asked for before the stop and is written down only now
- * is refused by insertRun(). And what is queued can be claimed before this transaction, then it is found as `starting` and
- * its supervisor sees the stop before it launches anything; or not at all any more. So no client starts after the stop for
- * what was asked for before it. `session`: as a turn's, or WHOLE_PROJECT. Gives what requestStop() gives.
+ * Stops the runs and messages of a session, or of the whole requester (`session`: WHOLE_PROJECT). No client starts after
+ * this for what was asked for before: a run that is inserted later is refused by insertRun() through the time of the stop,
+ * a turn that was claimed before is `starting`, and its supervisor sees the stop before it launches the client. Returns
+ * the turns that were active, as they are now.
  */
 export function requestStopAll(requester: string, session: string, stop: Stop, db: Sqlite): Turn[] {
   return db.transaction(() => {
@@ -249,7 +246,7 @@ function stopTurns(rows: readonly Row[], stop: Stop, db: Sqlite): Turn[] {
   return turns;
 }
 
-/** The first stop counts. */
+/** Only the first stop of a turn is stored. */
 function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
   if (turn.state !== 'queued') {
     return turn.stop === null ? (writeTurn(turn, { stop }, db) ?? turn) : turn;
@@ -268,8 +265,40 @@ function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
   return ended;
 }
 
-/** Tells whoever asked for a turn how it has ended, in the words of its rows; see insertAnnouncement(). */
+/** Adds an announcement that is made of the turn's rows alone; see insertAnnouncement(). */
 export function announceEnd(turn: Turn, ending: Ending, db: Sqlite): void {
   const words = rawAnnouncement({ run: runOf(turn.runId, db), turn, ending, transcript: 'n/a' });
   insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
+}
+
+/** When all runs of a session, or of a requester, were stopped: what was asked for before that does not start any more. */
+
+/** In place of a session: all sessions of the requester. */
+export const WHOLE_PROJECT = '*';
+
+type StopOfAll = { readonly session: string; readonly atMs: number };
+
+/** Stores the time of such a stop, unless a later one is stored. */
+function noteStopOfAll(requester: string, { session, atMs }: StopOfAll, db: Sqlite): void {
+  db.run(
+    `INSERT INTO stops(requester, session, stopped_at) VALUES (?, ?, ?)
+     ON CONFLICT(requester, session) DO UPDATE SET stopped_at = MAX(stopped_at, excluded.stopped_at)`,
+    ...[requester, session, atMs],
+  );
+}
+
+/** The last such stop for one of these sessions. */
+export function lastStopOfAll(
+  requester: string,
+  sessions: readonly (string | null)[],
+  db: Sqlite,
+): StopOfAll | undefined {
+  const meant = JSON.stringify([WHOLE_PROJECT, ...sessions.map((session) => session ?? '')]);
+  const row = db.get(
+    `SELECT session, stopped_at FROM stops
+     WHERE requester = ? AND session IN (SELECT value FROM json_each(?)) ORDER BY stopped_at DESC LIMIT 1`,
+    requester,
+    meant,
+  );
+  return row && { session: String(row.session), atMs: Number(row.stopped_at) };
 }

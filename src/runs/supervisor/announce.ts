@@ -1,49 +1,66 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { redactSecrets } from '../../core/redact.ts';
+import { cleanText, cutText, oneLine } from '../../core/text.ts';
 import { loadConfig } from '../../settings/hook-settings.ts';
-import type { NewAnnouncement } from '../model/announcement.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
+import { notifyTerminal } from '../../system/processes.ts';
+import { runCommand } from '../../system/run-command.ts';
 import {
-  announcedWords,
   type EndedTurn,
+  type NewAnnouncement,
   parseAnnounceReply,
   rawAnnouncement,
+  resultAndNotes,
 } from '../model/announcement.ts';
 import { announcePrompt } from '../model/prompts.ts';
-import type { Run } from '../model/run.ts';
-import { turnFiles } from '../model/run.ts';
+import { type Run, turnFiles } from '../model/run.ts';
 import { type Ending, isTerminal, type Turn } from '../model/turn.ts';
-import type { Rewording } from '../store/outbox.ts';
+import { judgeBudget } from '../store/limits.ts';
+import { type Rewording, untakenStatus } from '../store/outbox.ts';
+import { getRun } from '../store/runs.ts';
+import { readRuns } from '../store/runs-db.ts';
 import { appendTurn, getTurn } from '../store/turns.ts';
-import { judgeBudget, sharesOf } from './turn-ending.ts';
+import { logRunFailure, type RunsWorld } from '../world.ts';
 import type { Supervision } from './turn-row.ts';
 
-/** What a turn that ends has to tell, and whether its client is asked to put that into words. */
+/** The announcement of a turn that ends, and the announce step, in which the client words it in its own session. */
 
-/** After the announce step's own time: for a client that does not end, for ending it, and for its working tree. */
+/** Added to the announce step's timeout: for ending the client, and for its working tree. */
 const STEP_MARGIN_MS = 30_000;
 
-export type Announcing =
-  /** The words stand; or the child has said that nothing is to be told. */
+type Announcing =
+  /** The announcement is final; skipped if the child replied so. */
   | { readonly kind: 'said'; readonly announcement: NewAnnouncement; readonly isSkipped: boolean }
-  /** The client is asked once more; the words are what is told if that comes to nothing. */
+  /** The client is asked to word it; the announcement is delivered as it is if that fails. */
   | { readonly kind: 'step'; readonly announcement: NewAnnouncement; readonly prompt: string };
 
-/** What is told of a turn that ends so. `wasWatched`: a client that was only found ended is asked nothing more. */
+/** Whether the client is asked to word its result. One that was only found ended is not asked. */
+export function isAnnounceStepDue(
+  { run, turn, ending, wasWatched }: Omit<EndedTurn, 'transcript'> & { readonly wasWatched: boolean },
+  supervision: Supervision,
+): boolean {
+  if (supervision.settings.announce.mode !== 'turn' || !wasWatched) return false;
+  if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
+  if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
+  return judgeBudget(supervision.sharesOf(run, turn), ending.usage).kind !== 'exceeded';
+}
+
+/** The announcement of a turn that ends so, and the prompt of the announce step if one is due. */
 export function announcingOf(
-  ended: Omit<EndedTurn, 'transcript'>,
-  wasWatched: boolean,
+  { run, turn, ending }: Omit<EndedTurn, 'transcript'>,
+  isStepDue: boolean,
   supervision: Supervision,
 ): Announcing {
   const { world, settings } = supervision;
-  const { run, turn, ending } = ended;
-  const nowMs = world.now().getTime();
+  const nowMs = supervision.nowMs();
   const telling = (told: Ending, readyAtMs: number): NewAnnouncement => ({
     id: randomUUID(),
     ...rawAnnouncement(endedTurn(run, turn, told, supervision)),
     readyAtMs,
   });
   const { mode, timeoutSeconds } = settings.announce;
-  if (mode === 'turn' && wasWatched && isAffordable(run, turn, ending, supervision)) {
+  if (isStepDue) {
     const untilThen = { ...ending, notes: [...ending.notes, ...worktreeNotes(run)] };
     return {
       kind: 'step',
@@ -56,21 +73,21 @@ export function announcingOf(
     };
   }
   const isSkipped = mode === 'inline' && isSilent(ending.result ?? '', ending.outcome, supervision);
-  // What is dropped at once was never ready.
+  // A skipped announcement must never have been ready.
   return { kind: 'said', announcement: telling(ending, nowMs + (isSkipped ? 1 : 0)), isSkipped };
 }
 
-/** Adds the turn in which the client puts its result into words, in the slot that its run has. */
-export function addAnnounceTurn(ended: Turn, prompt: string, { db, world }: Supervision): Turn {
+/** Adds the turn of the announce step, in the slot that its run has. */
+export function addAnnounceTurn(ended: Turn, prompt: string, supervision: Supervision): Turn {
   const { runId, number, session } = ended;
-  const nowMs = world.now().getTime();
+  const nowMs = supervision.nowMs();
   return appendTurn(
     { runId, kind: 'announce', announces: number, message: prompt, session, nowMs, state: 'starting' },
-    db,
+    supervision.db,
   );
 }
 
-/** What an announce step came to: better words, silence, or the words that stood before. Undefined: nothing to reword. */
+/** The words after an announce step: the reply's, a skip, or those before. Undefined: there is nothing to reword. */
 export function rewordingOf(
   step: Turn,
   ending: Ending,
@@ -80,30 +97,24 @@ export function rewordingOf(
 ): { readonly turn: Turn; readonly words: Rewording } | undefined {
   const turn = step.announces === null ? undefined : getTurn(step.runId, step.announces, supervision.db);
   if (turn === undefined || !isTerminal(turn.state)) return undefined;
-  const nowMs = supervision.world.now().getTime();
+  const nowMs = supervision.nowMs();
   const ended = endedTurn(run, turn, endingIn(turn, note), supervision);
-  const { result, notes } = rawAnnouncement(ended);
-  const raw = { turn, words: { result, notes, nowMs } };
+  const raw = { turn, words: { ...resultAndNotes(ended), nowMs } };
   if (ending.outcome !== 'success' || ending.result === null) return raw;
   const reply = parseAnnounceReply(ending.result);
   const { output } = turnFiles(supervision.world.paths, step.runId, step.number);
-  if (reply.kind === 'reply') return { turn, words: { ...announcedWords(ended, reply, output), nowMs } };
+  if (reply.kind === 'reply')
+    return { turn, words: { ...resultAndNotes(ended, { ...reply, transcript: output }), nowMs } };
   return isSilent(ending.result, turn.state, supervision) ? { turn, words: { skip: true, nowMs } } : raw;
 }
 
-/** Whether nothing is to be told; of a failure only where the settings let a child hide it. */
+/** Whether the announcement is skipped; of a failure only if the settings allow that. */
 function isSilent(reply: string, outcome: Ending['outcome'], { settings }: Supervision): boolean {
   if (parseAnnounceReply(reply).kind !== 'skip') return false;
   return outcome === 'success' || settings.announce.skipOnFailure;
 }
 
-function isAffordable(run: Run, turn: Turn, ending: Ending, supervision: Supervision): boolean {
-  if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
-  if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
-  return judgeBudget(sharesOf(run, turn, supervision), ending.usage).kind !== 'exceeded';
-}
-
-/** For words that are told before anybody could look whether something in the working tree would be lost. */
+/** For an announcement that is written before the working tree is checked for changes. */
 function worktreeNotes({ worktree }: Run): string[] {
   if (worktree === null) return [];
   return [`its worktree, if anything in it is new: ${worktree.path} (branch ${worktree.branch})`];
@@ -124,4 +135,40 @@ function endingIn(turn: Turn, note: string | null): Ending {
     exit: turn.exit,
     endedAtMs: turn.endedAtMs ?? turn.queuedAtMs,
   };
+}
+
+/** How long somebody who waits may take: a session that is woken, a command. */
+const TAKEN_WITHIN_MS = 4000;
+const COMMAND_TIMEOUT_MS = 10_000;
+const NAME_LENGTH_MAX = 72;
+
+/**
+ * Tells a person of a result that nobody has taken: by the program of the settings, else in the terminal in which the run
+ * was asked for. Only that there is one, and how it ended: what a sub-agent said is for nobody's screen. Never throws.
+ */
+export async function notifyOfResult(runId: string, world: RunsWorld): Promise<void> {
+  try {
+    const { notifyCommand } = loadRunSettings(world.paths);
+    const run = readRuns(world.paths, (db) => getRun(runId, db)?.run);
+    if (run === undefined || (notifyCommand === null && run.terminal === null)) return;
+    await sleep(TAKEN_WITHIN_MS);
+    const nowMs = world.now().getTime();
+    const status = readRuns(world.paths, (db) => untakenStatus(runId, nowMs, db));
+    if (status === undefined) return;
+    const name = run.label === null ? '' : ` "${cutText(oneLine(cleanText(run.label)), NAME_LENGTH_MAX)}"`;
+    const text = `Sub-agent #${run.number}${name}: ${status}`;
+    const [program, ...args] = notifyCommand ?? [];
+    if (program === undefined) {
+      if (run.terminal !== null) notifyTerminal(run.terminal, text);
+      return;
+    }
+    const options = { env: world.env, cwd: world.paths.home, timeoutMs: COMMAND_TIMEOUT_MS };
+    const end = await runCommand(program, [...args, text], options);
+    if (end.kind === 'exited' && end.code === 0) return;
+    const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind;
+    const reason = end.kind === 'failed' ? end.reason : how;
+    throw new Error(`Cannot notify with "${program}": ${reason}; correct notify.command`);
+  } catch (error) {
+    logRunFailure(runId, error, world.paths);
+  }
 }

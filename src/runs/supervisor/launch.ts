@@ -8,28 +8,24 @@ import { addUsage } from '../../clients/reading.ts';
 import { turnPermissions } from '../model/permissions.ts';
 import type { Run, TurnFiles } from '../model/run.ts';
 import { NO_TOOLS } from '../model/tool-policy.ts';
-import type { Turn } from '../model/turn.ts';
-import { NO_USAGE, type Usage } from '../model/turn.ts';
+import { NO_USAGE, type Turn, type Usage } from '../model/turn.ts';
+import { usdLeft } from '../store/limits.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
-import { checkpoint } from '../world.ts';
-import { sharesOf, usdLeft } from './turn-ending.ts';
-import type { TurnRow } from './turn-row.ts';
-import { noteEvent, type Supervision } from './turn-row.ts';
+import type { Supervision, TurnRow } from './turn-row.ts';
 
-/** From a turn with a slot to its running client; undefined: a stop came before. @throws Error with the cause, NotOurs */
+/** Starts the client of a turn that has a slot; undefined if the turn was stopped before. @throws Error with the cause, NotOurs */
 export async function launchTurn(
   row: TurnRow,
   accepted: Run,
   files: TurnFiles,
-  supervision: Supervision,
 ): Promise<{ readonly client: LiveClient; readonly run: Run } | undefined> {
+  const { turn, supervision } = row;
   const { world, settings } = supervision;
-  const { turn } = row;
-  const run = await withPlace(accepted, supervision);
-  checkpoint('after-place', world.env);
+  const run = await withWorktree(accepted, supervision);
+  supervision.checkpoint('after-place');
   const session = sessionOf(turn, run);
   if (session === undefined) throw new Error('there is no session of the client to go on with');
   const client = clientNamed(run.client);
@@ -42,20 +38,20 @@ export async function launchTurn(
     thinking: run.thinking,
     policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
     permissions: turnPermissions(run, turn),
-    budgetUsd: client.keepsBudget ? usdLeft(sharesOf(run, turn, supervision), NO_USAGE) : null,
+    budgetUsd: client.keepsBudget ? usdLeft(supervision.sharesOf(run, turn), NO_USAGE) : null,
     cwd: run.cwd,
     directory: files.home,
-    mcp: null, // Of our own tools there is none that a sub-agent may have.
+    mcp: null, // A sub-agent may use none of our own tools.
     agentDir: run.agentDir,
   });
   writeClientFiles(files, command);
   bringLogin(run.client, user, files.home);
-  checkpoint('before-launch-mark', world.env);
-  const atMs = world.now().getTime();
-  // The last look: whoever wrote a stop before this has prevented the start.
+  supervision.checkpoint('before-launch-mark');
+  const atMs = supervision.nowMs();
+  // The last check: a stop that was stored before this prevents the start.
   const marked = row.change((now) => (now.stop === null ? { launchedAtMs: atMs, process: null } : {}));
   if (marked.stop !== null) return undefined;
-  checkpoint('after-launch-mark', world.env);
+  supervision.checkpoint('after-launch-mark');
   let started: LiveClient;
   try {
     started = launchClient({ command, files, cwd: run.cwd, env: user.env, passedOn: FOR_COMMANDS });
@@ -63,52 +59,52 @@ export async function launchTurn(
     row.change(() => ({ launchedAtMs: null }));
     throw error;
   }
-  checkpoint('after-start', world.env);
-  enterStart(row, run, started, supervision);
-  checkpoint('after-process-stored', world.env);
+  supervision.checkpoint('after-start');
+  enterStart(row, run, started);
+  supervision.checkpoint('after-process-stored');
   return { client: started, run };
 }
 
 /**
- * The client runs, whether this can be written just now or not. A second try keeps the time of the first; of a client that
- * another supervisor started, and did not live to write down, the time is that just before its start.
+ * Stores the client's process and start, now or with a later change. A second try keeps the time of the first. For a client
+ * that another supervisor started and could not store, the time is that just before its start.
  */
-export function enterStart(row: TurnRow, run: Run, client: LiveClient, supervision: Supervision): void {
-  const { turn } = row;
+export function enterStart(row: TurnRow, run: Run, client: LiveClient): void {
+  const { turn, supervision } = row;
   const isOwn = client.exited !== null;
-  const nowMs = supervision.world.now().getTime();
+  const nowMs = supervision.nowMs();
   const startedAtMs = turn.startedAtMs ?? (isOwn ? nowMs : (turn.launchedAtMs ?? nowMs));
-  const limitMs = timeoutOf(turn, run, supervision);
+  const limitMs = timeoutOf(row, run);
   const deadlineAtMs = limitMs === 0 ? null : startedAtMs + limitMs;
   row.changeSoon(
     (now) => ({
       ...(now.state === 'starting' ? { state: 'running' } : {}),
       ...{ process: client.identity, startedAtMs, deadlineAtMs },
     }),
-    (error) => noteEvent(turn, 'not stored', String(error), supervision),
+    (error) => supervision.note(turn, 'not stored', String(error)),
   );
-  if (isOwn) noteEvent(turn, 'started', `process ${client.identity.pid}`, supervision);
+  if (isOwn) supervision.note(turn, 'started', `process ${client.identity.pid}`);
 }
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */
-export function timeoutOf(turn: Turn, run: Run, { settings }: Supervision): number {
+export function timeoutOf({ turn, supervision: { settings } }: TurnRow, run: Run): number {
   return turn.kind === 'announce' ? settings.announce.timeoutSeconds * 1000 : run.runTimeoutMs;
 }
 
-/** The session that the client is asked for; undefined: the run never had one. */
+/** The session that the client works in; undefined: it would go on with one, but the run has none. */
 export function sessionOf(turn: Turn, run: Run): TurnSession | undefined {
   if (turn.kind === 'task') return { kind: 'new', id: randomUUID() };
   return run.sessionId === null ? undefined : { kind: 'resume', id: run.sessionId };
 }
 
 /** What the session had used before this turn. */
-export function usageBefore(turn: Turn, { db }: Supervision): Usage {
+export function usageBefore({ turn, supervision: { db } }: TurnRow): Usage {
   const earlier = turnsOf(turn.runId, db).filter(({ number }) => number < turn.number);
   return earlier.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
 }
 
 /** The run with its working tree, when it is to have one. @throws Error with what git says */
-async function withPlace(run: Run, supervision: Supervision): Promise<Run> {
+async function withWorktree(run: Run, supervision: Supervision): Promise<Run> {
   const { world, db } = supervision;
   const mayShare = run.worktree === null && run.worktreeMode === 'auto';
   const isShared = mayShare && runsIn(run.cwd, 'started', db).some(({ id }) => id !== run.id);

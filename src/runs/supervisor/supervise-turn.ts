@@ -2,56 +2,51 @@ import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import type { Conclusion, TurnReader } from '../../clients/client.ts';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
 import { clientNamed } from '../../clients/clients.ts';
-import { reasonOf } from '../../core/guards.ts';
+import { reasonOf, unreachable } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';
+import type { ModelPrice } from '../../settings/run-settings.ts';
 import { GrowingFile, readTail } from '../../system/lines.ts';
 import type { Exit } from '../../system/process-identity.ts';
-import { logRunFailure } from '../failure-log.ts';
-import type { Run } from '../model/run.ts';
-import { type TurnFiles, turnFiles } from '../model/run.ts';
-import type { Ending, Stop, Turn } from '../model/turn.ts';
-import { NO_USAGE } from '../model/turn.ts';
+import { type Run, type TurnFiles, turnFiles } from '../model/run.ts';
+import { priced } from '../model/stats.ts';
+import { type Ending, NO_USAGE, type Outcome, type Stop, type Turn } from '../model/turn.ts';
 import { changeRun, getRun } from '../store/runs.ts';
-import { checkpoint } from '../world.ts';
+import { logRunFailure } from '../world.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './launch.ts';
 import { TurnEffects } from './turn-effects.ts';
-import { type ClientEnd, endingOf, endingWithout } from './turn-ending.ts';
-import { NotOurs, noteEvent, type Supervision, type TurnRow } from './turn-row.ts';
+import { NotOurs, type Supervision, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
-/** How long the end of a client that was killed may take to be told. */
+/** How long to wait for the exit of a client that was killed. */
 const EXIT_WAIT_MS = 2000;
-/** The model that was asked for, and then the client's own. Never a third. */
+/** The model that was asked for, and then the client's own. */
 const TRIES_MAX = 2;
 const WARNING_LENGTH_MAX = 1000;
 
 export type TurnEnd = {
   readonly ending: Ending;
   readonly run: Run;
-  /** Whether somebody looked after the client to its end; a turn that was only found ended starts nothing more. */
+  /** Whether a supervisor watched the client to its end; a turn that was only found ended starts nothing more. */
   readonly wasWatched: boolean;
-  /** Its model was refused, and nothing was done. */
+  /** The client refused its model before it did anything. */
   readonly isModelRefused: boolean;
 };
 
-/** One turn from where it stands to how it ended. What is written down of that end is the caller's. @throws NotOurs */
-export async function superviseTurn(row: TurnRow, before: Turn, supervision: Supervision): Promise<TurnEnd> {
+/** Supervises a turn from its present state to its end, which the caller has to store. @throws NotOurs */
+export async function superviseTurn(row: TurnRow, before: Turn): Promise<TurnEnd> {
   let found: Turn | undefined = before.launchedAtMs === null ? undefined : before;
   for (let tries = 1; ; tries++) {
-    const run = runOf(row.turn, supervision);
-    const end = await new TurnSupervisor(row, run, supervision).comeToEnd(found);
+    const run = runOf(row);
+    const end = await new TurnSupervisor(row, run).comeToEnd(found);
     found = undefined;
-    if (tries >= TRIES_MAX || !isRetried(end, row, supervision)) return end;
+    if (tries >= TRIES_MAX || !isRetried(end, row)) return end;
   }
 }
 
-/** A refused model has done nothing: once, and written down before it is, the client's own is tried. */
-function isRetried(
-  { run, ending, isModelRefused }: TurnEnd,
-  row: TurnRow,
-  supervision: Supervision,
-): boolean {
+/** Prepares a second try with the client's own model, if the model was refused; false if there is none. */
+function isRetried({ run, ending, isModelRefused }: TurnEnd, row: TurnRow): boolean {
+  const { supervision } = row;
   const { db } = supervision;
   const model = run.model.resolved;
   if (!isModelRefused || model === null || row.refresh().stop !== null) return false;
@@ -63,15 +58,15 @@ function isRetried(
     changeRun(run.id, { model: { resolved: null }, warning }, db);
     row.change(() => ({ launchedAtMs: null, process: null, usage: NO_USAGE }));
   });
-  noteEvent(row.turn, 'model refused', words, supervision);
-  checkpoint('after-model-refused', supervision.world.env);
+  supervision.note(row.turn, 'model refused', words);
+  supervision.checkpoint('after-model-refused');
   return true;
 }
 
 /** The run of a turn. @throws Error when there is none. */
-export function runOf({ runId }: Turn, { db }: Supervision): Run {
-  const found = getRun(runId, db);
-  if (found === undefined) throw new Error(`Cannot look after run "${runId}": there is no such run`);
+export function runOf({ turn: { runId }, supervision }: TurnRow): Run {
+  const found = getRun(runId, supervision.db);
+  if (found === undefined) throw new Error(`Cannot supervise run "${runId}": there is no such run`);
   return found.run;
 }
 
@@ -83,18 +78,18 @@ class TurnSupervisor {
   readonly #notes: string[] = [];
   readonly #effects: TurnEffects;
 
-  constructor(row: TurnRow, run: Run, supervision: Supervision) {
+  constructor(row: TurnRow, run: Run) {
     this.#row = row;
-    this.#supervision = supervision;
-    this.#files = turnFiles(supervision.world.paths, run.id, row.turn.number);
-    this.#effects = new TurnEffects(row, run, supervision);
+    this.#supervision = row.supervision;
+    this.#files = turnFiles(row.supervision.world.paths, run.id, row.turn.number);
+    this.#effects = new TurnEffects(row, run);
   }
 
-  /** The client's end, and ours. `found`: the turn as the supervisor before left it, when it had launched the client. */
+  /** `found`: the turn as the supervisor before left it, if that had launched the client. */
   async comeToEnd(found: Turn | undefined): Promise<TurnEnd> {
     const ending = found === undefined ? this.#begin() : this.#goOn(found);
     const end = await ending.finally(() => this.#effects.end());
-    // Not when this throws: of a client that still runs, for another supervisor, it would be taken away.
+    // Not when this throws: a client that still runs for another supervisor needs it.
     rmSync(this.#files.home, { recursive: true, force: true });
     return end;
   }
@@ -103,7 +98,7 @@ class TurnSupervisor {
     if (this.#row.turn.stop !== null) return this.#without('stopped before it started');
     let launched: Awaited<ReturnType<typeof launchTurn>>;
     try {
-      launched = await launchTurn(this.#row, this.#effects.run, this.#files, this.#supervision);
+      launched = await launchTurn(this.#row, this.#effects.run, this.#files);
     } catch (error) {
       if (error instanceof NotOurs) throw error;
       return this.#without(reasonOf(error));
@@ -115,10 +110,10 @@ class TurnSupervisor {
 
   async #goOn(before: Turn): Promise<TurnEnd> {
     const found = findClient(before, this.#files);
-    noteEvent(before, 'taken over', found.kind, this.#supervision);
-    checkpoint('after-find', this.#supervision.world.env);
+    this.#supervision.note(before, 'taken over', found.kind);
+    this.#supervision.checkpoint('after-find');
     if (found.kind === 'alive') {
-      enterStart(this.#row, this.#effects.run, found.client, this.#supervision);
+      enterStart(this.#row, this.#effects.run, found.client);
       return this.#watch(found.client);
     }
     if (found.kind === 'gone') await this.#sweep(null);
@@ -128,22 +123,30 @@ class TurnSupervisor {
   async #watch(client: LiveClient): Promise<TurnEnd> {
     const { reader, output } = this.#openOutput();
     const { turn } = this.#row;
-    const { settings } = this.#supervision;
-    const idleMs = turn.kind === 'announce' ? 0 : settings.idleTimeoutSeconds * 1000;
-    const limits = { runMs: timeoutOf(turn, this.#effects.run, this.#supervision), idleMs };
+    const isStep = turn.kind === 'announce';
+    const limits = {
+      runMs: timeoutOf(this.#row, this.#effects.run),
+      idleMs: isStep ? 0 : this.#supervision.settings.idleTimeoutSeconds * 1000,
+    };
+    const effects = this.#effects;
     const watch = new TurnWatch({
-      ...{ client, reader, output, errors: this.#files.errors, limits, turn },
-      effects: this.#effects,
+      client,
+      reader,
+      output,
+      errors: this.#files.errors,
+      limits,
+      turn,
+      effects,
     });
     try {
       const watched = await watch.follow();
-      checkpoint(`after-${watched.kind}`, this.#supervision.world.env);
+      this.#supervision.checkpoint(`after-${watched.kind}`);
       const stop = watched.kind === 'stop' ? this.#enterStop(watched.stop) : this.#row.turn.stop;
       if (watched.kind === 'lingers')
         this.#notes.push('the client did not end after its result, and was ended');
-      checkpoint('before-signals', this.#supervision.world.env);
+      this.#supervision.checkpoint('before-signals');
       await this.#sweep(client);
-      checkpoint('after-signals', this.#supervision.world.env);
+      this.#supervision.checkpoint('after-signals');
       const exit = await watch.drain(EXIT_WAIT_MS);
       const conclusion = this.#conclude(reader, watched.kind === 'lingers' ? null : exit);
       return this.#ended({ conclusion, exit, stop }, true);
@@ -152,9 +155,9 @@ class TurnSupervisor {
     }
   }
 
-  /** The reason that came first; it counts even where it cannot be written down. */
+  /** Stores why the client is stopped; returns the first reason, also if it cannot be stored. */
   #enterStop(reached: Omit<Stop, 'atMs'> | 'in the row'): Stop | null {
-    const own = reached === 'in the row' ? null : { ...reached, atMs: this.#nowMs() };
+    const own = reached === 'in the row' ? null : { ...reached, atMs: this.#supervision.nowMs() };
     const change = () => this.#row.change((now) => ({ state: 'stopping', stop: now.stop ?? own })).stop;
     try {
       return change();
@@ -165,7 +168,7 @@ class TurnSupervisor {
     }
   }
 
-  /** What can be said of a client whose end nobody saw: what it wrote. */
+  /** Concludes from the output of a client whose exit nobody saw. */
   async #concludeUnseen(found: 'gone' | 'other boot'): Promise<TurnEnd> {
     const { reader, output } = this.#openOutput();
     try {
@@ -191,7 +194,11 @@ class TurnSupervisor {
   }
 
   #ended(seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>, wasWatched: boolean): TurnEnd {
-    const end = { ...seen, notes: [...this.#notes, ...this.#effects.notes()], endedAtMs: this.#nowMs() };
+    const end = {
+      ...seen,
+      notes: [...this.#notes, ...this.#effects.notes()],
+      endedAtMs: this.#supervision.nowMs(),
+    };
     const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
     const ending = endingOf(end, this.#supervision.settings.prices);
     return { ending, run: this.#effects.run, wasWatched, isModelRefused };
@@ -199,7 +206,7 @@ class TurnSupervisor {
 
   #without(error: string): TurnEnd {
     const turn = { stop: this.#row.turn.stop, usage: NO_USAGE };
-    const ending = endingWithout(turn, { outcome: 'error', error, endedAtMs: this.#nowMs() });
+    const ending = endingWithout(turn, { outcome: 'error', error, endedAtMs: this.#supervision.nowMs() });
     return { ending, run: this.#effects.run, wasWatched: true, isModelRefused: false };
   }
 
@@ -208,7 +215,7 @@ class TurnSupervisor {
     const session = sessionOf(turn, this.#effects.run) ?? { kind: 'new' as const, id: '' };
     const reader: TurnReader = clientNamed(this.#effects.run.client).reader({
       session,
-      before: usageBefore(turn, this.#supervision),
+      before: usageBefore(this.#row),
       model: this.#effects.run.model.resolved,
     });
     closeSync(openSync(this.#files.output, 'a', 0o600)); // Somebody may have removed it.
@@ -222,7 +229,7 @@ class TurnSupervisor {
     if (survivors.length === 0) return;
     const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
     this.#notes.push(words);
-    noteEvent(turn, 'survivors', words, this.#supervision);
+    this.#supervision.note(turn, 'survivors', words);
   }
 
   #lastActivity(): string {
@@ -230,8 +237,55 @@ class TurnSupervisor {
     if (modified === undefined || modified.size === 0) return 'it had written nothing';
     return `its last output is of ${modified.mtime.toISOString()}`;
   }
+}
 
-  #nowMs(): number {
-    return this.#supervision.world.now().getTime();
+/** How a client ended. */
+export type ClientEnd = {
+  readonly conclusion: Conclusion;
+  /** Null: nobody saw its exit. */
+  readonly exit: Exit | null;
+  /** Why it was stopped; null: it ended by itself. */
+  readonly stop: Stop | null;
+  readonly notes: readonly string[];
+  readonly endedAtMs: number;
+};
+
+/** How the turn ended. A stop counts, however well the client ended. */
+export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending {
+  const { conclusion, exit, stop, notes, endedAtMs } = end;
+  return {
+    outcome:
+      stop !== null ? stoppedOutcome(stop) : conclusion.outcome === 'unknown' ? 'lost' : conclusion.outcome,
+    result: conclusion.text,
+    error: stop === null ? conclusion.error : null,
+    notes,
+    usage: priced(conclusion.usage, prices),
+    exit,
+    endedAtMs,
+  };
+}
+
+/** The ending of a turn whose client was not started, or left nothing. */
+export function endingWithout(
+  { stop, usage }: Pick<Turn, 'stop' | 'usage'>,
+  { outcome, error, endedAtMs }: Pick<Ending, 'outcome' | 'error' | 'endedAtMs'>,
+): Ending {
+  const nothing = { result: null, notes: [], usage, exit: null, endedAtMs };
+  if (stop === null) return { ...nothing, outcome, error };
+  return { ...nothing, outcome: stoppedOutcome(stop), error: null };
+}
+
+function stoppedOutcome({ reason }: Stop): Outcome {
+  switch (reason) {
+    case 'requested':
+    case 'shutdown':
+      return 'stopped';
+    case 'timeout':
+    case 'idle':
+      return 'timeout';
+    case 'budget':
+      return 'error';
+    default:
+      return unreachable(reason);
   }
 }

@@ -2,27 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endLeftClient } from '../../clients/client-process.ts';
 import { reasonOf } from '../../core/guards.ts';
 import { sqliteErrorCode } from '../../database/sqlite.ts';
-import { loadRunSettings } from '../../settings/run-settings.ts';
-import { becomeLongLived, identityNow } from '../../system/process-identity.ts';
+import { becomeLongLived } from '../../system/process-identity.ts';
 import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../delivery/deliver.ts';
-import { notifyOfResult } from '../delivery/notify.ts';
-import { logRunFailure } from '../failure-log.ts';
 import { turnFiles } from '../model/run.ts';
 import type { Ending, Turn } from '../model/turn.ts';
-import { advance, startLookingAfter } from '../reconcile.ts';
+import { reconcileAndArchive, reconcileRegularly } from '../reconcile.ts';
 import { reword } from '../store/outbox.ts';
 import { openRunsDb } from '../store/runs-db.ts';
 import { endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
-import type { RunsWorld } from '../world.ts';
-import { checkpoint, runsWorld, thisProcess } from '../world.ts';
-import { addAnnounceTurn, announcingOf, rewordingOf } from './announce.ts';
-import { runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
-import { endingWithout } from './turn-ending.ts';
-import { NotOurs, noteEvent, type Supervision, TurnRow } from './turn-row.ts';
+import { checkpoint, logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
+import { addAnnounceTurn, announcingOf, isAnnounceStepDue, notifyOfResult, rewordingOf } from './announce.ts';
+import { endingWithout, runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
+import { NotOurs, Supervision, TurnRow } from './turn-row.ts';
 
-/** A disk that is full now may have room later; after that the next supervisor finds what the client wrote. */
+/** A full disk may have room later. After that, the next supervisor reads what the client wrote. */
 const WRITE_TRIES_MAX = 120;
 const WRITE_RETRY_MS = 500;
 
@@ -37,8 +32,8 @@ export async function superviseProcess([, runId = '', turn]: readonly string[]):
 }
 
 /**
- * The whole life of a supervisor: takes one turn of a run, starts its client or takes over one that runs, follows it to
- * its end and says so. Resolves when nothing is left to do. Never throws: what goes wrong is noted in logs/runs.log.
+ * Supervises one turn of a run: takes it, starts its client or takes over one that runs, watches it to its end, and announces
+ * that. Never throws: failures are logged to logs/runs.log.
  */
 export async function supervise(runId: string, turnNumber: number, world: RunsWorld): Promise<void> {
   let isShuttingDown = false;
@@ -50,15 +45,13 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   try {
     const db = openRunsDb(world.paths);
     try {
-      const self = identityNow(process.pid);
-      const settings = loadRunSettings(world.paths);
-      const supervision = { db, world, settings, self, isShuttingDown: () => isShuttingDown };
-      checkpoint('before-take', world.env);
-      const taken = TurnRow.take({ runId, number: turnNumber }, self, db);
+      const supervision = new Supervision(db, world, () => isShuttingDown);
+      supervision.checkpoint('before-take');
+      const taken = TurnRow.take({ runId, number: turnNumber }, supervision);
       if (taken !== undefined) {
         hasTaken = true;
-        const stopLooking = startLookingAfter(world);
-        await lookAfter(taken.row, taken.before, supervision).finally(stopLooking);
+        const stopReconciling = reconcileRegularly(world);
+        await superviseWithAnnouncement(taken.row, taken.before).finally(stopReconciling);
       }
     } finally {
       db.close();
@@ -68,115 +61,103 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   } finally {
     process.off('SIGTERM', shutDown);
   }
-  // One that could not take its turn changed nothing: what it would start now would be in the same position.
+  // A supervisor that could not take its turn has nothing to hand on.
   if (!hasTaken) return;
-  checkpoint('before-advance', world.env);
-  advance(world);
+  checkpoint('before-reconcile', world.env);
+  reconcileAndArchive(world);
   await notifyOfResult(runId, world);
 }
 
 /** A turn, and the announce step that may follow it. */
-async function lookAfter(row: TurnRow, before: Turn, supervision: Supervision): Promise<void> {
-  const { world, db, self } = supervision;
-  checkpoint('after-take', world.env);
+async function superviseWithAnnouncement(row: TurnRow, before: Turn): Promise<void> {
+  const { supervision } = row;
+  supervision.checkpoint('after-take');
   if (before.kind === 'announce') {
-    // A step that nobody has begun, left by a supervisor that died: what stands is what is told.
-    const error = 'its supervisor died before the client was asked';
+    // A step that was not begun, left by a supervisor that died: the announcement stays as it is.
     const isBegun = before.launchedAtMs !== null;
-    const end = isBegun ? endOf(row, before, supervision) : unwatchedEnd(row, 'lost', error, supervision);
-    return announce(row, await end, supervision);
+    const end = isBegun
+      ? await endOf(row, before)
+      : unwatchedEnd(row, 'lost', 'its supervisor died before the client was asked');
+    return endAnnounceStep(row, end);
   }
-  const end = await endOf(row, before, supervision);
-  const step = await finish(row, end, supervision);
-  checkpoint('before-announce-step', world.env);
-  const taken = step && TurnRow.take(step, self, db);
+  const step = await endTurnAndAnnounce(row, await endOf(row, before));
+  supervision.checkpoint('before-announce-step');
+  const taken = step && TurnRow.take(step, supervision);
   if (taken !== undefined) {
-    await announce(taken.row, await endOf(taken.row, taken.before, supervision), supervision);
+    await endAnnounceStep(taken.row, await endOf(taken.row, taken.before));
   }
 }
 
-/** Whatever goes wrong with us, nothing of the client is left behind, and the turn ends. */
-async function endOf(row: TurnRow, before: Turn, supervision: Supervision): Promise<TurnEnd> {
+/** The end of a turn. If supervising fails, the client is ended, and so is the turn. */
+async function endOf(row: TurnRow, before: Turn): Promise<TurnEnd> {
   try {
-    return await superviseTurn(row, before, supervision);
+    return await superviseTurn(row, before);
   } catch (error) {
     if (error instanceof NotOurs) throw error;
-    const { world } = supervision;
+    const { world } = row.supervision;
     logRunFailure(row.turn.runId, error, world.paths);
     await endLeftClient(row.turn, turnFiles(world.paths, row.turn.runId, row.turn.number));
     const words = `the supervisor failed: ${reasonOf(error)}`;
-    return unwatchedEnd(row, 'error', words, supervision);
+    return unwatchedEnd(row, 'error', words);
   }
 }
 
-/** Ends the turn and writes what it has to tell, at once. Gives the announce step, when there is to be one. */
-async function finish(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<Turn | undefined> {
+/** Ends the turn and adds its announcement in one transaction. Returns the turn of the announce step, if there is one. */
+async function endTurnAndAnnounce(row: TurnRow, end: TurnEnd): Promise<Turn | undefined> {
+  const { turn, supervision } = row;
   const { db, world } = supervision;
-  const { turn } = row;
-  const planned = announcingOf({ ...end, turn }, end.wasWatched, supervision);
+  const isStepDue = isAnnounceStepDue({ ...end, turn }, supervision);
   // An announce step works in the same directory: the working tree is looked at behind it.
-  const note = planned.kind === 'step' ? null : await leaveWorktree(end.run, world);
+  const note = isStepDue ? null : await leaveWorktree(end.run, world);
   const ending = note === null ? end.ending : { ...end.ending, notes: [...end.ending.notes, note] };
-  const announcing =
-    note === null ? planned : announcingOf({ ...end, ending, turn }, end.wasWatched, supervision);
-  checkpoint('before-end', world.env);
-  const step = await writing(turn.runId, supervision, () =>
-    db.transaction(() => {
-      const ended = endTurn(turn, ending, announcing.announcement, db);
-      checkpoint('within-end', world.env);
-      if (ended === undefined || ended.state !== ending.outcome) return undefined;
-      const nowMs = world.now().getTime();
-      if (announcing.kind === 'step') return addAnnounceTurn(ended, announcing.prompt, supervision);
-      const skip = { skip: true, nowMs: Math.min(nowMs, announcing.announcement.readyAtMs - 1) } as const;
-      if (announcing.isSkipped) reword(turn.runId, turn.number, skip, db);
-      return undefined;
-    }),
-  );
-  checkpoint('after-end', world.env);
-  noteEvent(turn, 'ended', describe(ending), supervision);
+  const announcing = announcingOf({ run: end.run, turn, ending }, isStepDue, supervision);
+  supervision.checkpoint('before-end');
+  const step = await writeEnd(row, () => {
+    const ended = endTurn(turn, ending, announcing.announcement, db);
+    supervision.checkpoint('within-end');
+    if (ended === undefined || ended.state !== ending.outcome) return undefined;
+    if (announcing.kind === 'step') return addAnnounceTurn(ended, announcing.prompt, supervision);
+    const nowMs = Math.min(supervision.nowMs(), announcing.announcement.readyAtMs - 1);
+    if (announcing.isSkipped) reword(turn.runId, turn.number, { skip: true, nowMs }, db);
+    return undefined;
+  });
+  supervision.checkpoint('after-end');
+  supervision.note(turn, 'ended', describe(ending));
   markInbox(end.run.requester.key, world.paths);
-  checkpoint('after-mark', world.env);
+  supervision.checkpoint('after-mark');
   return step;
 }
 
-/** The client was asked for words in its own session. What that came to is written with the end of the step. */
-async function announce(row: TurnRow, end: TurnEnd, supervision: Supervision): Promise<void> {
+/** Ends an announce step and rewords the announcement by it in one transaction. */
+async function endAnnounceStep(row: TurnRow, end: TurnEnd): Promise<void> {
+  const { turn, supervision } = row;
   const { db, world } = supervision;
-  const { turn } = row;
   const note = await leaveWorktree(end.run, world);
-  checkpoint('before-reword', world.env);
-  await writing(turn.runId, supervision, () =>
-    db.transaction(() => {
-      const rewording = rewordingOf(turn, end.ending, end.run, note, supervision);
-      if (endTurn(turn, end.ending, null, db) === undefined || rewording === undefined) return;
-      reword(turn.runId, rewording.turn.number, rewording.words, db);
-      checkpoint('within-reword', world.env);
-    }),
-  );
-  checkpoint('after-reword', world.env);
-  if (end.ending.outcome !== 'success')
-    noteEvent(turn, 'announce step failed', describe(end.ending), supervision);
+  supervision.checkpoint('before-reword');
+  await writeEnd(row, () => {
+    const rewording = rewordingOf(turn, end.ending, end.run, note, supervision);
+    if (endTurn(turn, end.ending, null, db) === undefined || rewording === undefined) return;
+    reword(turn.runId, rewording.turn.number, rewording.words, db);
+    supervision.checkpoint('within-reword');
+  });
+  supervision.checkpoint('after-reword');
+  if (end.ending.outcome !== 'success') supervision.note(turn, 'announce step failed', describe(end.ending));
   markInbox(end.run.requester.key, world.paths);
 }
 
-function unwatchedEnd(
-  { turn }: TurnRow,
-  outcome: 'error' | 'lost',
-  error: string,
-  supervision: Supervision,
-): TurnEnd {
-  const ending = endingWithout(turn, { outcome, error, endedAtMs: supervision.world.now().getTime() });
-  return { ending, run: runOf(turn, supervision), wasWatched: false, isModelRefused: false };
+function unwatchedEnd(row: TurnRow, outcome: 'error' | 'lost', error: string): TurnEnd {
+  const ending = endingWithout(row.turn, { outcome, error, endedAtMs: row.supervision.nowMs() });
+  return { ending, run: runOf(row), wasWatched: false, isModelRefused: false };
 }
 
-/** An end has to be written, also when that is impossible just now. @throws the last failure */
-async function writing<T>(runId: string, { world }: Supervision, write: () => T): Promise<T> {
+/** Writes in one transaction, and tries again while that fails, because an end must not be lost. @throws the last failure */
+async function writeEnd<T>({ turn, supervision: { db, world } }: TurnRow, write: () => T): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return write();
+      return db.transaction(write);
     } catch (error) {
       if (sqliteErrorCode(error) === undefined || tries >= WRITE_TRIES_MAX) throw error;
-      if (tries === 1) logRunFailure(runId, error, world.paths);
+      if (tries === 1) logRunFailure(turn.runId, error, world.paths);
       await sleep(WRITE_RETRY_MS);
     }
   }

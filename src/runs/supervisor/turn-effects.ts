@@ -1,23 +1,21 @@
 import type { AgentEvent, Conclusion } from '../../clients/client.ts';
-import { logRunFailure, orLogged } from '../failure-log.ts';
 import { turnPermissions } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
 import type { Turn, Usage } from '../model/turn.ts';
+import { type BudgetShare, judgeBudget } from '../store/limits.ts';
 import { addRunEventOnce } from '../store/rows.ts';
 import { changeRun } from '../store/runs.ts';
 import { dataVersion } from '../store/runs-db.ts';
 import { RefusedCalls } from '../workspace/refused-calls.ts';
 import { FailureRecorder } from '../workspace/tool-failures.ts';
-import { checkpoint } from '../world.ts';
-import { type BudgetShare, judgeBudget, sharesOf } from './turn-ending.ts';
-import type { TurnRow } from './turn-row.ts';
-import { noteEvent, type Supervision } from './turn-row.ts';
+import { logRunFailure, orLogged } from '../world.ts';
+import type { Supervision, TurnRow } from './turn-row.ts';
 
-/** Of what the client warns of in one turn. */
+/** So many warnings of a client are logged in one turn. */
 const WARNINGS_MAX = 10;
 
-/** What becomes of what a client says. A full disk stops none of it; what comes again to a later supervisor stays as it is. */
+/** What a client's output causes. Failed writes are logged and do not end the turn; everything can be repeated by a later supervisor. */
 export class TurnEffects {
   readonly #row: TurnRow;
   readonly #supervision: Supervision;
@@ -31,24 +29,24 @@ export class TurnEffects {
   readonly #warnings = new Set<string>();
   #isUnstoredSaid = false;
 
-  constructor(row: TurnRow, run: Run, supervision: Supervision) {
+  constructor(row: TurnRow, run: Run) {
     this.#row = row;
     this.run = run;
-    this.#supervision = supervision;
-    this.#failures = new FailureRecorder(run, supervision.world.paths);
+    this.#supervision = row.supervision;
+    this.#failures = new FailureRecorder(run, row.supervision.world.paths);
     this.#refused = new RefusedCalls({ ...run, permissions: turnPermissions(run, row.turn) });
   }
 
-  /** Writes what is still held back. */
+  /** Flushes what is buffered. */
   end(): void {
     this.#failures.flush();
   }
 
-  now(): Date {
-    return this.#supervision.world.now();
+  nowMs(): number {
+    return this.#supervision.nowMs();
   }
 
-  /** What has to be said with the result. */
+  /** Notes for the announcement. */
   notes(): string[] {
     return this.#refused.notes(this.#supervision.settings.tools.permitted);
   }
@@ -58,18 +56,18 @@ export class TurnEffects {
     if (event.kind === 'tool-call' || event.kind === 'tool-result') this.#failures.observe(event);
     else if (event.kind === 'session') this.#enterSession(event.id, event.model);
     else if (event.kind === 'warning') this.#enterWarning(event.text);
-    else if (event.kind === 'result') checkpoint('after-result', this.#supervision.world.env);
+    else if (event.kind === 'result') this.#supervision.checkpoint('after-result');
   }
 
-  /** What is known only at the end. */
+  /** Stores what is known only at the end. */
   enterConclusion({ sessionId, usage }: Conclusion): void {
     const known = this.run.sessionId ?? sessionId;
     if (known !== null) this.#enterSession(known, this.run.model.observed ?? usage.model);
   }
 
-  /** Whether what was used so far ends the turn: in words why, or undefined. */
+  /** Why the usage so far exceeds a budget; undefined if it does not. */
   overBudget(usage: Usage): string | undefined {
-    this.#shares ??= this.#orLogged(() => sharesOf(this.run, this.#row.turn, this.#supervision)) ?? [];
+    this.#shares ??= this.#orLogged(() => this.#supervision.sharesOf(this.run, this.#row.turn)) ?? [];
     const verdict = judgeBudget(this.#shares, priced(usage, this.#supervision.settings.prices));
     if (verdict.kind === 'exceeded') return verdict.words;
     if (verdict.kind === 'near' && !this.#isNearBudget) {
@@ -79,12 +77,12 @@ export class TurnEffects {
     return undefined;
   }
 
-  /** The turn as it stands in the database, or undefined when nothing has been written there. */
+  /** The turn as it is in the database; undefined if the database has not changed since the last call. */
   turnIfChanged(): Turn | undefined {
     const { db, isShuttingDown } = this.#supervision;
     if (isShuttingDown() && this.#row.turn.stop === null) {
       const by = 'the end of its supervisor';
-      const stop = { reason: 'shutdown', by, atMs: this.now().getTime() } as const;
+      const stop = { reason: 'shutdown', by, atMs: this.nowMs() } as const;
       return this.#row.change((turn) => ({ stop: turn.stop ?? stop }));
     }
     const version = dataVersion(db);
@@ -93,7 +91,7 @@ export class TurnEffects {
     return this.#row.refresh();
   }
 
-  /** Stores what was used. False: that is impossible just now. */
+  /** Stores the usage; false if it cannot be written now. */
   store(said: Usage): boolean {
     const usage = priced(said, this.#supervision.settings.prices);
     let isStored = true;
@@ -104,14 +102,14 @@ export class TurnEffects {
         this.#sayUnstored(error);
       },
     );
-    this.#shares = undefined; // What others take is looked at again.
-    checkpoint('after-progress', this.#supervision.world.env);
+    this.#shares = undefined; // What other runs have used is read again.
+    this.#supervision.checkpoint('after-progress');
     return isStored;
   }
 
   onWarning(words: string): void {
-    // Once, whichever of its supervisors comes across it.
-    noteEvent(this.#row.turn, 'warning', words, this.#supervision, addRunEventOnce);
+    // Once for each turn, also with several supervisors one after another.
+    this.#supervision.note(this.#row.turn, 'warning', words, addRunEventOnce);
   }
 
   #enterWarning(words: string): void {
@@ -120,7 +118,7 @@ export class TurnEffects {
     this.onWarning(words);
   }
 
-  /** Of the first turn the session is the run's; later ones go on in it. */
+  /** The session of the first turn is the run's; later turns go on in it. */
   #enterSession(id: string, model: string | null): void {
     const sessionId = this.#row.turn.kind === 'task' ? id : this.run.sessionId;
     const observed = model ?? this.run.model.observed;

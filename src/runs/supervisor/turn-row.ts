@@ -1,65 +1,82 @@
 import { redactSecrets } from '../../core/redact.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
-import type { RunSettings } from '../../settings/run-settings.ts';
-import { isGone, isJudged, type ProcessIdentity } from '../../system/process-identity.ts';
-import { orLogged } from '../failure-log.ts';
+import { loadRunSettings, type RunSettings } from '../../settings/run-settings.ts';
+import { identityNow, isGone, isJudged, type ProcessIdentity } from '../../system/process-identity.ts';
+import type { Run } from '../model/run.ts';
 import { isTerminal, type Turn } from '../model/turn.ts';
+import { type BudgetShare, sharesOf } from '../store/limits.ts';
 import { addRunEvent } from '../store/rows.ts';
 import { changeTurn, getTurn, type TurnChanges } from '../store/turns.ts';
-import type { RunsWorld } from '../world.ts';
+import { checkpoint, orLogged, type RunsWorld } from '../world.ts';
 
 /** What a supervisor works with. */
-export type Supervision = {
+export class Supervision {
   readonly db: Sqlite;
   readonly world: RunsWorld;
   readonly settings: RunSettings;
   readonly self: ProcessIdentity;
   /** Whether this process was told to end. */
   readonly isShuttingDown: () => boolean;
-};
 
-/** Notes what happened to a run. A note that cannot be written is missed by nobody but the log. */
-export function noteEvent(
-  { runId, number }: Pick<Turn, 'runId' | 'number'>,
-  type: string,
-  detail: string,
-  { db, world }: Supervision,
-  add: typeof addRunEvent = addRunEvent,
-): void {
-  const event = { runId, turn: number, atMs: world.now().getTime(), actor: 'supervisor', type };
-  orLogged(runId, world.paths, () => add({ ...event, detail: redactSecrets(detail) }, db));
+  constructor(db: Sqlite, world: RunsWorld, isShuttingDown: () => boolean) {
+    this.db = db;
+    this.world = world;
+    this.settings = loadRunSettings(world.paths);
+    this.self = identityNow(process.pid);
+    this.isShuttingDown = isShuttingDown;
+  }
+
+  nowMs(): number {
+    return this.world.now().getTime();
+  }
+
+  /** Kills this process if a test names this checkpoint. */
+  checkpoint(place: string): void {
+    checkpoint(place, this.world.env);
+  }
+
+  /** Adds an event to the run's log; a failure of that is logged. */
+  note({ runId, number }: TurnKey, type: string, detail: string, add = addRunEvent): void {
+    const event = { runId, turn: number, atMs: this.nowMs(), actor: 'supervisor', type };
+    orLogged(runId, this.world.paths, () => add({ ...event, detail: redactSecrets(detail) }, this.db));
+  }
+
+  /** The budget limits that are set, with what all turns but this one have taken. */
+  sharesOf(run: Run, turn: Turn): BudgetShare[] {
+    return sharesOf({ run, turn, nowMs: this.nowMs() }, this.settings.budget, this.db);
+  }
 }
 
-/** The turn has ended, or another supervisor looks after it: this one has nothing more to say. */
+type TurnKey = Pick<Turn, 'runId' | 'number'>;
+
+/** The turn has ended, or another supervisor has taken it over. */
 export class NotOurs extends Error {}
 
 const TRIES_MAX = 20;
 
-/** A turn as this supervisor knows it. Only the owner changes it here, and every change is made on what stands there. */
+/** The row of a turn that this supervisor owns. */
 export class TurnRow {
-  readonly #db: Sqlite;
-  readonly #owner: ProcessIdentity;
+  readonly supervision: Supervision;
   #turn: Turn;
   #unstored: TurnChanges = {};
 
-  private constructor(db: Sqlite, owner: ProcessIdentity, turn: Turn) {
-    this.#db = db;
-    this.#owner = owner;
+  private constructor(supervision: Supervision, turn: Turn) {
+    this.supervision = supervision;
     this.#turn = turn;
   }
 
-  /** Takes a turn that has a slot and that nobody living looks after. `before`: as it was, with its last owner. */
+  /** Takes over a turn that has a slot and no living supervisor. `before`: the turn with its last owner. */
   static take(
-    { runId, number }: Pick<Turn, 'runId' | 'number'>,
-    owner: ProcessIdentity,
-    db: Sqlite,
+    { runId, number }: TurnKey,
+    supervision: Supervision,
   ): { readonly row: TurnRow; readonly before: Turn } | undefined {
+    const { self: owner, db } = supervision;
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const before = getTurn(runId, number, db);
       if (before === undefined || before.state === 'queued' || isTerminal(before.state)) return undefined;
-      if (isLookedAfter(before, owner)) return undefined;
+      if (isSupervised(before, owner)) return undefined;
       const taken = changeTurn(before, { owner }, db);
-      if (taken !== undefined) return { row: new TurnRow(db, owner, taken), before };
+      if (taken !== undefined) return { row: new TurnRow(supervision, taken), before };
     }
     return undefined;
   }
@@ -71,20 +88,20 @@ export class TurnRow {
 
   /** Reads what others have changed: a stop. @throws NotOurs */
   refresh(): Turn {
-    const turn = getTurn(this.#turn.runId, this.#turn.number, this.#db);
-    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.#owner)) {
+    const turn = getTurn(this.#turn.runId, this.#turn.number, this.supervision.db);
+    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.supervision.self)) {
       throw new NotOurs(`Turn ${this.#turn.number} of run "${this.#turn.runId}" is not ours any more`);
     }
     this.#turn = turn;
     return turn;
   }
 
-  /** Changes the turn now; a stop that comes in between stands in the turn that is given back. @throws as SQLite, NotOurs */
+  /** Changes the turn; the returned turn has a stop that came in between. @throws Error from SQLite, NotOurs */
   change(changes: Changes): Turn {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const { state, ...rest } = { ...this.#unstored, ...changes(this.#turn) };
       const isNew = state !== undefined && state !== this.#turn.state;
-      const changed = changeTurn(this.#turn, isNew ? { ...rest, state } : rest, this.#db);
+      const changed = changeTurn(this.#turn, isNew ? { ...rest, state } : rest, this.supervision.db);
       if (changed !== undefined) {
         this.#unstored = {};
         this.#turn = changed;
@@ -93,10 +110,12 @@ export class TurnRow {
       this.refresh();
     }
     const { number, runId } = this.#turn;
-    throw new Error(`Cannot change turn ${number} of run "${runId}": it never stands still`);
+    throw new Error(
+      `Cannot change turn ${number} of run "${runId}": another process changes it again and again`,
+    );
   }
 
-  /** Changes the turn now or, where the disk is full or the database locked, with the next change. @throws NotOurs */
+  /** Changes the turn now or, if the database cannot be written, with the next change. @throws NotOurs */
   changeSoon(changes: Changes, onFailure: (error: unknown) => void): void {
     try {
       this.change(changes);
@@ -110,8 +129,8 @@ export class TurnRow {
 
 type Changes = (turn: Turn) => TurnChanges;
 
-/** Or may be: whether a client in another namespace of process ids runs can only be seen from there. */
-function isLookedAfter({ owner, process }: Turn, by: ProcessIdentity): boolean {
+/** Also true for a client in another namespace of process ids, which can only be seen from there. */
+function isSupervised({ owner, process }: Turn, by: ProcessIdentity): boolean {
   if (process !== null && !isJudged(process)) return true;
   return owner !== null && !isSame(owner, by) && !isGone(owner);
 }

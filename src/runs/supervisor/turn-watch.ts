@@ -3,17 +3,15 @@ import type { AgentEvent, TurnReader } from '../../clients/client.ts';
 import type { LiveClient } from '../../clients/client-process.ts';
 import { WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { GrowingFile } from '../../system/lines.ts';
-import type { Exit } from '../../system/process-identity.ts';
-import { isSameProcess } from '../../system/process-identity.ts';
+import { type Exit, isSameProcess } from '../../system/process-identity.ts';
 import type { Stop, Turn, Usage } from '../model/turn.ts';
 import type { TurnEffects } from './turn-effects.ts';
-import { judgeTime, passTime, type RunningTime, type TimeLimits } from './turn-ending.ts';
 
-export type Watching = {
+type Watching = {
   readonly client: LiveClient;
   readonly reader: TurnReader;
   readonly output: GrowingFile;
-  /** The file of what it says to a person. */
+  /** The file with its standard error. */
   readonly errors: string;
   readonly limits: TimeLimits;
   /** The turn as it is when watching begins. */
@@ -24,23 +22,23 @@ export type Watching = {
 /** Why watching ended. The client is still there unless it is `gone`. */
 export type Watched =
   | { readonly kind: 'gone'; readonly exit: Exit | null }
-  /** Somebody wrote a stop into the row, or a limit is reached. */
+  /** A stop was stored in the row, or a limit is reached. */
   | { readonly kind: 'stop'; readonly stop: Omit<Stop, 'atMs'> | 'in the row' }
-  /** It said its last word and does not end. */
+  /** It has written its result and does not exit. */
   | { readonly kind: 'lingers' };
 
 const TICK_MS = 250;
 const STORE_MS = 1000;
-/** Of output, between two looks at everything else. */
+/** Of output, read at once. */
 const ROUND_BYTES = 4 * 1024 * 1024;
-/** Of one turn. What goes on beyond that is no work but a loop. */
+/** Of one turn: more is a loop. */
 export const OUTPUT_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
 /** Follows a client from its first line on: its output, the clocks and stops, four times a second; stores its usage. */
 export class TurnWatch {
   readonly #watching: Watching;
   #time: RunningTime;
-  /** Since nothing has been added to its output, also to a line that has not ended. */
+  /** When its output last grew, also by a part of a line. */
   #silentSinceMs: number;
   #bytes = 0;
   #resultAtMs: number | null = null;
@@ -48,9 +46,9 @@ export class TurnWatch {
   #exit: Exit | null | undefined;
   #wake: (() => void) | undefined;
   #storedAtMs = Number.NEGATIVE_INFINITY;
-  /** Something may have to be stored: at first what could not be written when the client was started. */
+  /** Something has to be stored: at first what could not be written when the client was started. */
   #hasNews = true;
-  /** Once all that was there has been read: before that, a supervisor that died may have known more. */
+  /** All existing output has been read. Before that, the usage may be older than what is stored. */
   #isUpToDate = false;
   #isNearTimeout = false;
   #problem: string | undefined;
@@ -58,7 +56,7 @@ export class TurnWatch {
   constructor(watching: Watching) {
     this.#watching = watching;
     const { client, turn } = watching;
-    const wallMs = watching.effects.now().getTime();
+    const wallMs = watching.effects.nowMs();
     const spentMs = Math.max(0, wallMs - (turn.startedAtMs ?? wallMs));
     this.#usage = turn.usage;
     this.#time = { spentMs, at: { wallMs, steadyMs: performance.now() } };
@@ -69,12 +67,12 @@ export class TurnWatch {
     });
   }
 
-  /** Until the client is gone, or has to be ended. */
+  /** Resolves when the client is gone, or has to be ended. */
   async follow(): Promise<Watched> {
     for (;;) {
       const hasMore = this.#watching.output.read((line) => this.#take(line), ROUND_BYTES);
       this.#isUpToDate ||= !hasMore;
-      // What it wrote before its end is read by drain(): something that it left behind may write without end.
+      // The rest of its output is read by drain(): a process that it left behind may write without end.
       const watched = this.#judge(this.#isGone());
       if (watched !== undefined) return watched;
       this.#storeNews();
@@ -83,7 +81,7 @@ export class TurnWatch {
     }
   }
 
-  /** Reads what is left, whoever may still write, and gives how the client ended, if anybody saw it. */
+  /** Reads the rest of the output; resolves with the client's exit, null if nobody saw it. */
   async drain(waitMs: number): Promise<Exit | null> {
     if (this.#exit === undefined && this.#watching.client.exited !== null) {
       await Promise.race([
@@ -121,10 +119,10 @@ export class TurnWatch {
     if (isGone) return { kind: 'gone', exit: this.#exit ?? null };
     const { effects, output, errors } = this.#watching;
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
-    if (!this.#isUpToDate) return undefined; // It may have said its result already.
+    if (!this.#isUpToDate) return undefined; // Its result may not have been read yet.
     if (this.#problem !== undefined && this.#resultAtMs === null)
       return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
-    const bytes = output.bytes() + bytesOf(errors);
+    const bytes = output.bytes() + (statSync(errors, { throwIfNoEntry: false })?.size ?? 0);
     if (bytes !== this.#bytes) this.#silentSinceMs = performance.now();
     this.#bytes = bytes;
     if (bytes > OUTPUT_BYTES_MAX)
@@ -134,25 +132,16 @@ export class TurnWatch {
 
   #judgeTime(): Watched | undefined {
     const { limits, effects } = this.#watching;
-    const now = { wallMs: effects.now().getTime(), steadyMs: performance.now() };
+    const now = { wallMs: effects.nowMs(), steadyMs: performance.now() };
     this.#time = passTime(this.#time, now);
     const { spentMs } = this.#time;
-    const verdict = judgeTime(limits, {
+    const over = judgeTime(limits, {
       spentMs,
       silentMs: now.steadyMs - this.#silentSinceMs,
       sinceResultMs: this.#resultAtMs === null ? null : now.steadyMs - this.#resultAtMs,
     });
-    switch (verdict) {
-      case 'timeout':
-        return { kind: 'stop', stop: { reason: 'timeout', by: `timed out after ${seconds(limits.runMs)}` } };
-      case 'idle':
-        return { kind: 'stop', stop: { reason: 'idle', by: `no output for ${seconds(limits.idleMs)}` } };
-      case 'ended but for its process':
-        return { kind: 'lingers' };
-      case 'go on':
-        this.#warnOfTimeout(spentMs, limits.runMs);
-        return undefined;
-    }
+    if (over === undefined) this.#warnOfTimeout(spentMs, limits.runMs);
+    return over;
   }
 
   #warnOfTimeout(spentMs: number, runMs: number): void {
@@ -168,7 +157,7 @@ export class TurnWatch {
     this.#hasNews = !this.#watching.effects.store(this.#usage);
   }
 
-  /** Until the next look, or until the client is gone. */
+  /** Resolves at the next tick, or when the client is gone. */
   #nextTick(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, TICK_MS);
@@ -182,8 +171,54 @@ export class TurnWatch {
   }
 }
 
-function bytesOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+/**
+ * How long a client has been running, and what follows from it. Two clocks, because neither is to be trusted alone: the
+ * wall clock jumps when somebody sets it, and goes on while the machine sleeps; the steady one ends with our process.
+ */
+
+export type ClockTimes = {
+  /** Milliseconds since 1970. */
+  readonly wallMs: number;
+  /** Milliseconds of a monotonic clock. */
+  readonly steadyMs: number;
+};
+
+/** The time for which a client has been running, by both clocks. */
+type RunningTime = { readonly spentMs: number; readonly at: ClockTimes };
+
+/**
+ * The running time a moment later. A wall clock that was set forward adds nothing that did not pass, and one that was
+ * set back takes nothing away; what a sleeping machine does not count is not counted.
+ */
+export function passTime({ spentMs, at: before }: RunningTime, at: ClockTimes): RunningTime {
+  const steadyMs = Math.max(0, at.steadyMs - before.steadyMs);
+  const wallMs = at.wallMs - before.wallMs;
+  return { spentMs: spentMs + (wallMs < 0 ? steadyMs : Math.min(wallMs, steadyMs)), at };
+}
+
+/** 0: no limit. */
+type TimeLimits = { readonly runMs: number; readonly idleMs: number };
+
+type Elapsed = {
+  readonly spentMs: number;
+  /** Without any output. */
+  readonly silentMs: number;
+  /** Since the client wrote its result; null: it has not. */
+  readonly sinceResultMs: number | null;
+};
+
+/** How long a client may take to exit after its result. */
+export const AFTER_RESULT_MS = 10_000;
+
+/** Why the client has to be ended; undefined: it goes on. After its result, the limits of time no longer apply. */
+export function judgeTime({ runMs, idleMs }: TimeLimits, elapsed: Elapsed): Watched | undefined {
+  const { spentMs, silentMs, sinceResultMs } = elapsed;
+  if (sinceResultMs !== null) return sinceResultMs >= AFTER_RESULT_MS ? { kind: 'lingers' } : undefined;
+  if (runMs > 0 && spentMs >= runMs)
+    return { kind: 'stop', stop: { reason: 'timeout', by: `timed out after ${seconds(runMs)}` } };
+  if (idleMs > 0 && silentMs >= idleMs)
+    return { kind: 'stop', stop: { reason: 'idle', by: `no output for ${seconds(idleMs)}` } };
+  return undefined;
 }
 
 function seconds(ms: number): string {

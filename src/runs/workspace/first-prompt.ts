@@ -20,10 +20,8 @@ import { noteGiven } from '../../database/given-note.ts';
 import type { Project } from '../../hooks/decision.ts';
 import { decideOnData } from '../../hooks/invocation.ts';
 import { decideSubagentStart } from '../../hooks/subagent-context.ts';
-import type { Config } from '../../settings/hook-settings.ts';
-import { loadConfig } from '../../settings/hook-settings.ts';
-import type { RunSettings } from '../../settings/run-settings.ts';
-import { isMainOnly } from '../../settings/run-settings.ts';
+import { type Config, loadConfig } from '../../settings/hook-settings.ts';
+import { isMainOnly, type RunSettings } from '../../settings/run-settings.ts';
 import { pathExists, readTextFile } from '../../system/runtime-bun.ts';
 import { type ContextFile, firstPromptText } from '../model/prompts.ts';
 import type { Run } from '../model/run.ts';
@@ -47,7 +45,7 @@ const FILE_LENGTH_MAX = 32 * 1024;
 const FILE_BYTES_MAX = 4 * FILE_LENGTH_MAX;
 const FILES_MAX = 8;
 const LEVELS_MAX = 32;
-/** Where projects write down what holds for whoever works on them. */
+/** Files with a project's rules for agents. */
 const RULES = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
 
 /** The files of these names, each from the first workspace that has it, or the nearest directory above. Without secrets. */
@@ -112,8 +110,8 @@ function lookAt(path: string): Stats | undefined {
   }
 }
 
-/** A text file below a root, with what tells whether it is what its name says. */
-type Found = {
+/** A file below a root, with what shows whether its name can be trusted. */
+type PlacedFile = {
   readonly root: string;
   /** From the root, without links. */
   readonly path: string;
@@ -125,7 +123,7 @@ type Found = {
 };
 
 /** Undefined when there is none, when it lies outside of the root behind its links, or its name says that it is secret. */
-function readPlaced(root: string, path: string): Found | undefined {
+function readPlaced(root: string, path: string): PlacedFile | undefined {
   try {
     const home = realpathSync(root);
     const real = realpathSync(path);
@@ -163,8 +161,8 @@ function readBeginning(path: string): { bytes: Uint8Array; size: number; names: 
   }
 }
 
-/** What is tracked is everybody's who has the repository, but for a file that has another name with other content. */
-async function isOfRepository(found: Found, env: Environment): Promise<boolean> {
+/** A tracked file is public to everybody with the repository, unless it is a hard link with other content. */
+async function isOfRepository(found: PlacedFile, env: Environment): Promise<boolean> {
   const { root, path, isPlain, hasOtherNames } = found;
   const entry = isRepository(root) ? await entryOf(path, await gitIn(root, env)) : undefined;
   if (entry === undefined || entry.kind === 'untracked') return isPlain;
@@ -188,13 +186,13 @@ async function entryOf(path: string, git: Git): Promise<Entry | undefined> {
   return blob !== undefined && tracked === name ? { kind: 'tracked', blob } : { kind: 'ignored' };
 }
 
-function isBlob({ bytes, isWhole }: Found, blob: string): boolean {
+function isBlob({ bytes, isWhole }: PlacedFile, blob: string): boolean {
   const hash = createHash(blob.length === 40 ? 'sha1' : 'sha256');
   return isWhole && hash.update(`blob ${bytes.length}\0`).update(bytes).digest('hex') === blob;
 }
 
 /** Without secrets, and then cut: half of one is not recognised. Undefined when it is no text. */
-function textOf({ bytes, isWhole }: Found): Pick<ContextFile, 'text' | 'isCut'> | undefined {
+function textOf({ bytes, isWhole }: PlacedFile): Pick<ContextFile, 'text' | 'isCut'> | undefined {
   // A character that the end cuts in two is left out by the decoder as long as it is told that more follows.
   const decoded = new TextDecoder().decode(bytes, { stream: !isWhole });
   if (decoded.trim() === '' || decoded.includes('\0')) return undefined;
@@ -203,33 +201,29 @@ function textOf({ bytes, isWhole }: Found): Pick<ContextFile, 'text' | 'isCut'> 
   return { text: taken, isCut: taken.length < text.length || !isWhole };
 }
 
-/** The agent that has no name of its own: it works on code, whatever the project. */
+/** The agent without a name of its own, which works on code. */
 const MAIN_AGENT = 'main';
 
 type PromptWorld = Pick<RunsWorld, 'paths' | 'env' | 'now'>;
 
-/** What the client is asked first: who it is, the workspace's files (R51), what is known, and the task. Never throws. */
+/** The first prompt: the role, the workspace's files (R51), known lessons, and the task. Never throws. */
 export async function firstPrompt(run: Run, settings: RunSettings, world: PromptWorld): Promise<string> {
   const config = loadConfig(world.paths);
   const { workspace } = settings.agents.find(({ id }) => id === run.agentId) ?? { workspace: null };
-  // Behind a working tree of its own the place that it was made from, with what is not committed.
+  // Behind its own worktree also the directory that it was made from, with uncommitted files.
   const own = run.worktree === null ? [run.cwd] : [run.cwd, directoryBefore(run)];
   return firstPromptText({
     language: config.language,
     task: run.task,
     requester: run.requester.key,
     childKey: run.childKey,
-    nonce: nonceOf(run),
+    // Of this run alone, and the same at each try: the authors of the project's files could not know it.
+    nonce: createHash('sha256').update(`first prompt of ${run.id}`).digest('hex').slice(0, 16),
     uncommitted: run.worktree === null ? 0 : await uncommittedFiles(run.worktree.repository, world.env),
     files: await contextFiles(workspace === null ? own : [workspace], settings.contextFiles, world.env),
     knowledge: knowledgeFor(run, config, world),
     isInline: settings.announce.mode === 'inline',
   });
-}
-
-/** Of this run alone, and the same at each try: whoever wrote the project's files could not know it. */
-function nonceOf({ id }: Run): string {
-  return createHash('sha256').update(`first prompt of ${id}`).digest('hex').slice(0, 16);
 }
 
 /** What the hook would tell a sub-agent of this name; nothing when the database cannot be read. */

@@ -11,10 +11,9 @@ import type { HookEvent } from '../../hooks/event.ts';
 import { decide, parseHookEvent } from '../../hooks/hooks.ts';
 import { record } from '../../hooks/store/record.ts';
 import { spool } from '../../hooks/store/spool.ts';
-import type { Config } from '../../settings/hook-settings.ts';
-import { isEnabled, loadConfig } from '../../settings/hook-settings.ts';
-import { orLogged } from '../failure-log.ts';
+import { type Config, isEnabled, loadConfig } from '../../settings/hook-settings.ts';
 import { type Run, runDirectory } from '../model/run.ts';
+import { orLogged } from '../world.ts';
 import { projectOfDirectory } from './first-prompt.ts';
 
 /** What a run's tools did, for the hooks' database and by their decisions: no hook of ours runs in a client we start. */

@@ -2,8 +2,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:f
 import { reasonOf } from '../../core/guards.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
-import type { Run, Worktree } from '../model/run.ts';
-import { runDirectory } from '../model/run.ts';
+import { type Run, runDirectory, type Worktree } from '../model/run.ts';
 import { type GitAnswer, gitIn } from './git.ts';
 
 /**
@@ -19,14 +18,14 @@ const AS_PATCH: readonly string[] = [
   ...['--no-color', '--no-ext-diff', '--no-textconv', '--no-relative', '--src-prefix=a/', '--dst-prefix=b/'],
 ];
 
-export type ChangesWorld = { readonly paths: StatePaths; readonly env: Environment };
+type ChangesWorld = { readonly paths: StatePaths; readonly env: Environment };
 export type TreeRun = Pick<Run, 'id'> & { readonly worktree: Worktree };
 
-export type Patch = { readonly kind: 'patch'; readonly text: string };
+type Patch = { readonly kind: 'patch'; readonly text: string };
 export type Failed = { readonly kind: 'failed'; readonly reason: string };
 export type Merged =
   | { readonly kind: 'merged'; readonly files: readonly string[] }
-  /** There is nothing to bring, or it is there already. */
+  /** There are no changes, or they are merged already. */
   | { readonly kind: 'nothing' | 'known' }
   | Failed;
 
@@ -41,8 +40,8 @@ export function readChanges(run: TreeRun, world: ChangesWorld): Promise<Patch | 
 }
 
 /**
- * Brings the changes, uncommitted, into the tree that the run's was made from: all of them or none. What was brought
- * before is taken out first, where it still stands as it was, since the patch has that as well. Never throws.
+ * Applies the changes, uncommitted, to the working tree that the run's was made from: all of them or none. Changes that
+ * were merged before are reverted first if they are unchanged, since the patch has them too. Never throws.
  */
 export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged | Failed> {
   const earlier = `${runDirectory(world.paths, run.id)}/merged.patch`;
@@ -66,8 +65,8 @@ export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged 
 }
 
 /**
- * Whether all that the run has changed is in the working tree that its own was made from. Not to be known where there may
- * be submodules, which are in no patch. Never throws.
+ * Whether all changes of the run are in the working tree that its own was made from; false if there are submodules, which
+ * are in no patch. Never throws.
  */
 export async function isMerged(run: TreeRun, world: ChangesWorld): Promise<boolean> {
   const { path, repository } = run.worktree;
@@ -78,7 +77,7 @@ export async function isMerged(run: TreeRun, world: ChangesWorld): Promise<boole
   return checked.kind === 'ok';
 }
 
-/** Does something with a file that has the patch. */
+/** Calls `use` with a temporary file that has the patch. */
 async function withPatch<T>(
   run: TreeRun,
   { paths, env }: ChangesWorld,
@@ -98,9 +97,10 @@ async function withPatch<T>(
   }
 }
 
-type Target = { readonly file: string; readonly index: string; readonly env: Environment };
-
-async function writePatch(worktree: Worktree, { file, index, env }: Target): Promise<GitAnswer> {
+async function writePatch(
+  worktree: Worktree,
+  { file, index, env }: { file: string; index: string; env: Environment },
+): Promise<GitAnswer> {
   const hasTree = existsSync(worktree.path);
   const git = await gitIn(hasTree ? worktree.path : worktree.repository, env);
   const tip = hasTree ? 'HEAD' : `refs/heads/${worktree.branch}`;

@@ -7,13 +7,12 @@ import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import { tryProcessLock } from '../../hooks/store/use-database.ts';
 import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
-import type { Run, Worktree } from '../model/run.ts';
-import { runDirectory } from '../model/run.ts';
+import { type Run, runDirectory, type Worktree } from '../model/run.ts';
 import { type Git, gitIn } from './git.ts';
 
 /**
- * A working tree of its own for a run, so that runs that write at the same time do not write over each other. What a
- * run leaves in it is removed only when it is nowhere lost: clean, and every commit in another branch too.
+ * A git worktree for a run, so that runs that write at the same time do not overwrite each other's files. It is removed only
+ * if nothing is lost with it: it is clean, and every commit is in another branch too.
  */
 
 const CHECKOUT_TIMEOUT_MS = 10 * 60_000;
@@ -21,7 +20,7 @@ const LOCK_WAIT_MS = 15 * 60_000;
 const LOCK_RETRY_MS = 50;
 const COUNTED_MAX = 100_000;
 const LOOK_TIMEOUT_MS = 5000;
-/** Whose branches these are is seen by it. */
+/** The prefix of the branches of runs. */
 const BRANCHES = 'subagent/';
 const SLUG_LENGTH_MAX = 40;
 const ID_LENGTH = 8;
@@ -29,24 +28,24 @@ const ID_LENGTH = 8;
 const STATUS: readonly string[] = [
   ...['status', '--porcelain=v1', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all'],
 ];
-/** Ignored by git, and made anew by whoever needs them; other ignored files may be what the run was for. */
+/** Ignored files that tools create again; other ignored files may be the result of the run. */
 const MADE_ANEW = new Set([
   ...['node_modules', 'target', '__pycache__', '.venv', '.tox', '.gradle', '.cache', '.next', '.turbo'],
   ...['.pytest_cache', '.mypy_cache', '.ruff_cache', '.parcel-cache', '.eslintcache', '.DS_Store'],
 ]);
 
-export type WorktreeWorld = { readonly env: Environment };
+type WorktreeWorld = { readonly env: Environment };
 
 export type Prepared =
   | { readonly kind: 'none' }
-  /** `cwd`: the place in it that `run.cwd` has in the repository. */
+  /** `cwd`: the directory in it that corresponds to `run.cwd` in the repository. */
   | { readonly kind: 'made'; readonly worktree: Worktree; readonly cwd: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
 /**
- * Makes the run's working tree when it is to have one. `isShared`: another active run writes in the same directory, which
- * is what `auto` goes by. Can be repeated: one that is there already is given again, and one that was removed is made
- * again at the same place, since clients find their sessions by the directory. Never throws.
+ * Creates the run's worktree if it is to have one. `isShared`: another active run writes in the same directory, which
+ * decides for the mode `auto`. Can be repeated: an existing worktree is returned, and one that was removed is created again
+ * at the same path, since clients find their sessions by the directory. Never throws.
  */
 export async function prepareWorktree(
   run: Run,
@@ -57,22 +56,22 @@ export async function prepareWorktree(
   if (known === null && (mode === 'never' || (mode === 'auto' && !isShared))) return { kind: 'none' };
   if (known !== null && existsSync(known.path)) return { kind: 'made', worktree: known, cwd: run.cwd };
   try {
-    const place = await findPlace(run, paths, env);
-    if ('reason' in place) {
-      // Without a repository there is nothing to be had; only who asked for it must not go without.
-      return known === null && mode === 'auto' && !place.isRepository
+    const planned = await planTree(run, paths, env);
+    if ('reason' in planned) {
+      // Outside of a repository `auto` does without one; `always` fails.
+      return known === null && mode === 'auto' && !planned.isRepository
         ? { kind: 'none' }
-        : { kind: 'failed', reason: place.reason };
+        : { kind: 'failed', reason: planned.reason };
     }
     ensurePrivateDirectory(paths.worktrees);
-    ensurePrivateDirectory(dirname(place.worktree.path));
-    return await whileLocked(`${dirname(place.worktree.path)}.lock`, () => addWorktree(place));
+    ensurePrivateDirectory(dirname(planned.worktree.path));
+    return await whileLocked(`${dirname(planned.worktree.path)}.lock`, () => addWorktree(planned));
   } catch (error) {
     return { kind: 'failed', reason: reasonOf(error) };
   }
 }
 
-/** Where the run would work without a tree of its own: the directory that its tree was made from. */
+/** The directory of the run outside of its worktree: the one that its worktree was made from. */
 export function directoryBefore({ cwd, worktree }: Pick<Run, 'cwd' | 'worktree'>): string {
   if (worktree === null) return cwd;
   const inside = relative(worktree.path, cwd);
@@ -87,14 +86,14 @@ function branchOf({ id, label }: Run): string {
   return `${BRANCHES}${slug === '' ? '' : `${slug}-`}${id.slice(0, ID_LENGTH)}`;
 }
 
-/** How many files are not committed where this directory is; 0 where git does not say. Never throws. */
+/** The number of uncommitted files of the directory's repository; 0 if git cannot say. Never throws. */
 export async function uncommittedFiles(directory: string, env: Environment): Promise<number> {
   const git = await gitIn(directory, env);
   const status = await git(STATUS, { timeoutMs: LOOK_TIMEOUT_MS });
   return status.kind === 'failed' ? 0 : status.stdout.split('\0').length - 1;
 }
 
-/** Removes the run's tree and branch if nothing is lost with them, else says where and why they stay. Never throws. */
+/** Removes the run's worktree and branch if nothing is lost with them; else returns where and why they stay. Never throws. */
 export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<string | null> {
   const { worktree } = run;
   if (worktree === null) return null;
@@ -114,8 +113,8 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
 }
 
 /**
- * What is in the run's working tree, or its branch, and nowhere else; null when nothing would be lost. `isMerged`: what git
- * knows of is elsewhere. Never throws.
+ * What would be lost with the run's worktree and branch; null: nothing. `isMerged`: everything that git tracks is merged.
+ * Never throws.
  */
 export async function lossOf(
   worktree: Worktree,
@@ -155,10 +154,10 @@ function kept({ path, branch }: Worktree, reason: string): string {
   return `worktree kept: ${path} (branch ${branch}): ${reason}`;
 }
 
-type Place = { worktree: Worktree; prefix: string; git: Git; env: Environment };
-type NoPlace = { reason: string; isRepository: boolean };
+type PlannedTree = { worktree: Worktree; prefix: string; git: Git; env: Environment };
+type NoTree = { reason: string; isRepository: boolean };
 
-async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise<Place | NoPlace> {
+async function planTree(run: Run, paths: StatePaths, env: Environment): Promise<PlannedTree | NoTree> {
   runDirectory(paths, run.id); // The id becomes a path and a branch.
   const cwd = directoryBefore(run);
   const git = await gitIn(cwd, env);
@@ -187,8 +186,8 @@ async function findPlace(run: Run, paths: StatePaths, env: Environment): Promise
   };
 }
 
-async function addWorktree(place: Place): Promise<Prepared> {
-  const { worktree, git } = place;
+async function addWorktree(planned: PlannedTree): Promise<Prepared> {
+  const { worktree, git } = planned;
   const listed = await git(['worktree', 'list', '--porcelain', '-z']);
   const lines = listed.kind === 'ok' ? listed.stdout.split('\0') : [];
   const branch = `refs/heads/${worktree.branch}`;
@@ -200,15 +199,15 @@ async function addWorktree(place: Place): Promise<Prepared> {
     const added = await git(['worktree', 'add', '--quiet', '--no-checkout', ...how, ...from]);
     if (added.kind === 'failed') return notMade(worktree, added.reason);
   }
-  return (await fill(place)) ?? { kind: 'made', worktree, cwd: cwdIn(place) };
+  return (await fill(planned)) ?? { kind: 'made', worktree, cwd: cwdIn(planned) };
 }
 
-/** Fills a new tree. By itself: only in it git says what its configuration would run, which may be included there alone. */
-async function fill({ worktree, env }: Place): Promise<Prepared | undefined> {
+/** Checks the files out. Separately, because some of git's configuration is known only inside of the worktree. */
+async function fill({ worktree, env }: PlannedTree): Promise<Prepared | undefined> {
   const inside = await gitIn(worktree.path, env);
   const index = await inside(['rev-parse', '--path-format=absolute', '--git-path', 'index']);
   if (index.kind === 'failed') return notMade(worktree, index.reason);
-  // It is written when all files are.
+  // The index is written after all files.
   if (existsSync(index.stdout.replace(/\n$/, ''))) return undefined;
   const filled = await inside(['reset', '--hard', '--quiet'], { timeoutMs: CHECKOUT_TIMEOUT_MS });
   return filled.kind === 'failed' ? notMade(worktree, filled.reason) : undefined;
@@ -219,14 +218,14 @@ function notMade({ path }: Worktree, reason: string): Prepared {
 }
 
 /** The directory need not be in the commit, and a link in its place could lead anywhere. */
-function cwdIn({ worktree, prefix }: Place): string {
+function cwdIn({ worktree, prefix }: PlannedTree): string {
   const cwd = join(worktree.path, prefix);
   const root = realpathSync(worktree.path);
   const isInside = existsSync(cwd) && `${realpathSync(cwd)}${sep}`.startsWith(`${root}${sep}`);
   return isInside ? cwd : worktree.path;
 }
 
-/** One at a time in each repository: git itself fails when two add at once. */
+/** One at a time in each repository, because git fails if two worktrees are added at once. */
 async function whileLocked<T>(file: string, work: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + LOCK_WAIT_MS;
   for (;;) {
@@ -243,7 +242,7 @@ async function whileLocked<T>(file: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Why the working tree has to stay; null when nothing in it would be lost. What cannot be found out is a reason. */
+/** Why the worktree has to stay; null: nothing in it would be lost. What git cannot say is a reason. */
 async function reasonToKeep(
   worktree: Worktree,
   { inside, repository, isMerged }: { inside: Git; repository: Git; isMerged: boolean },
@@ -261,7 +260,7 @@ async function reasonToKeep(
   return ignored > 0 ? counted(ignored, 'ignored file is left', 'ignored files are left') : null;
 }
 
-/** Commits that only the worktree or its branch holds; in words when that cannot be found out. */
+/** The number of commits that are only in the worktree or its branch; git's error if it cannot say. */
 async function countLostCommits(worktree: Worktree, inside: Git, repository: Git): Promise<number | string> {
   const own = [await commitOf('HEAD', inside), await commitOf(`refs/heads/${worktree.branch}`, inside)];
   const tips = own.filter((tip) => tip !== undefined);
@@ -269,7 +268,7 @@ async function countLostCommits(worktree: Worktree, inside: Git, repository: Git
   if (tips.length === 0) return 'its HEAD cannot be read';
   const listed = await repository([
     ...['rev-list', '--count', `--max-count=${COUNTED_MAX}`, ...tips],
-    // Another run's branch may be removed at this very moment, because it sees ours.
+    // Branches of other runs do not count: they may be removed at the same time.
     ...[
       '--not',
       `--exclude=${BRANCHES}*`,
@@ -282,7 +281,7 @@ async function countLostCommits(worktree: Worktree, inside: Git, repository: Git
   return listed.kind === 'ok' ? Number(listed.stdout.trim()) : listed.reason;
 }
 
-/** Removes what is left of a working tree that is gone: git's own record of it, and a branch that adds nothing. */
+/** Removes what is left of a worktree that is gone: git's record of it, and its branch if that adds nothing. */
 async function forget(worktree: Worktree, repository: Git): Promise<string | null> {
   const pruned = await repository(['worktree', 'prune']);
   if (pruned.kind === 'failed')
@@ -292,7 +291,7 @@ async function forget(worktree: Worktree, repository: Git): Promise<string | nul
   if (tip === undefined) return null;
   const lost = await countLostCommits(worktree, repository, repository);
   if (lost !== 0) return `branch kept: ${worktree.branch} in ${worktree.repository}: ${lostWords(lost)}`;
-  // Only as it was looked at: a commit that came in between stays.
+  // Only if it has not moved since it was checked.
   const deleted = await repository(['update-ref', '-d', branch, tip]);
   return deleted.kind === 'ok' ? null : `branch kept: ${worktree.branch}: ${deleted.reason}`;
 }

@@ -2,15 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import {
   acknowledgeDelivery,
+  confirmSaid,
   type Delivery,
-  noteSaid,
   type Reader,
   returnDelivery,
   takeDelivery,
   unmarkInbox,
 } from '../../../src/runs/delivery/deliver.ts';
-import type { Requester } from '../../../src/runs/model/run.ts';
-import { inboxMark } from '../../../src/runs/model/run.ts';
+import { inboxMark, type Requester } from '../../../src/runs/model/run.ts';
 import { runsHome } from '../runs-home.ts';
 import { tell } from '../told.ts';
 
@@ -100,7 +99,7 @@ describe('takeDelivery()', () => {
     made.later(1);
     expect(made.take({ holder: second })?.text).toContain('redelivery: true');
     // The first comes after all: what has been given to the second stays there.
-    noteSaid({ owner: 'one', holder: first, isPerson: false }, made.world);
+    confirmSaid(first, { owner: 'one' }, made.world);
     made.take({ holder: 'one:3' });
     expect(made.waiting()).toMatchObject([{ state: 'leased', attempts: 2 }]);
   });
@@ -110,7 +109,7 @@ describe('takeDelivery()', () => {
     made.tell();
     const holder = 'one:1';
     made.take({ holder });
-    noteSaid({ owner: 'one', holder, isPerson: false }, made.world);
+    confirmSaid(holder, { owner: 'one' }, made.world);
     made.later(9 * MINUTE_MS);
     expect(made.take({ owner: 'another' })).toBeUndefined();
     expect(made.take({ holder: 'one:2' })).toBeUndefined();

@@ -133,11 +133,13 @@ describe('insertRun()', () => {
       expect(spawn(db, {}, { ...LIMITS, maxQueued: 1 })).toMatchObject({ why: 'queue' });
     }));
 
-  test('says how much was not taken in', () =>
+  test('warns when half of what may wait was not taken in', () =>
     inHome(({ db }) => {
       ended(db);
       ended(db);
-      expect(spawn(db)).toMatchObject({ kind: 'inserted', undelivered: 2 });
+      const warnings = ['2 results have not been taken in: see "subagents inbox"'];
+      expect(spawn(db, {}, { ...LIMITS, undeliveredMax: 4 })).toMatchObject({ kind: 'inserted', warnings });
+      expect(spawn(db, {}, { ...LIMITS, undeliveredMax: 5 })).toMatchObject({ warnings: [] });
     }));
 
   test('refuses the label of a run that works or waits, and gives it on when that has ended', () =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { newsOf } from '../../../src/runs/store/listeners.ts';
+import { newsOf } from '../../../src/runs/store/outbox.ts';
 import { appendTurn, endTurn } from '../../../src/runs/store/turns.ts';
 import { A, ending, inHome, NOW_MS, started } from './made-up.ts';
 

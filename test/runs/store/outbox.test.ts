@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
+import type { Announcement } from '../../../src/runs/model/announcement.ts';
 import {
-  type Announcement,
   acknowledge,
   dismissAnnouncements,
   hasWaiting,
-  passOn,
+  moveLeases,
   reword,
   takeAnnouncements,
   undelivered,
@@ -168,13 +168,13 @@ test('acknowledge() settles what the owner holds and gives the ids', () =>
     expect(ids(waitingAnnouncements(A, db))).toEqual(['3']);
   }));
 
-test('passOn() to nobody lets what an owner held wait again, marked as seen perhaps', () =>
+test('moveLeases() to nobody lets what an owner held wait again, marked as seen perhaps', () =>
   inHome(({ db }) => {
     ended(db, {}, { id: '1' });
     ask(db, 0, { owner: 'a' });
-    passOn('b', null, db);
+    moveLeases('b', null, db);
     expect(ask(db, 1, { owner: 'c' })).toEqual([]);
-    passOn('a', null, db);
+    moveLeases('a', null, db);
     expect(ask(db, 2, { owner: 'c' }).map(({ id, isRedelivery }) => [id, isRedelivery])).toEqual([
       ['1', true],
     ]);
@@ -208,7 +208,7 @@ describe('reword()', () => {
       expect(reword(ready.runId, 1, better, db)).toBe(false);
       expect(reword(waits.runId, 2, better, db)).toBe(false);
       ask(db, 65_000, { owner: 'a' });
-      passOn('a', null, db);
+      moveLeases('a', null, db);
       expect(reword(waits.runId, 1, better, db)).toBe(false);
       expect(waitingAnnouncements(A, db).map(({ result }) => result)).toEqual(['done', 'done']);
     }));

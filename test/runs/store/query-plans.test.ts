@@ -2,14 +2,13 @@ import { expect, test } from 'bun:test';
 import type { Sqlite, Value } from '../../../src/database/sqlite.ts';
 import { dueArchives, postponeArchive, setArchived } from '../../../src/runs/store/archive.ts';
 import { spent } from '../../../src/runs/store/limits.ts';
-import { WHOLE_PROJECT } from '../../../src/runs/store/listeners.ts';
 import {
   acknowledge,
   acknowledgeTurn,
   dismissAnnouncements,
   hasWaiting,
   leaseTurn,
-  passOn,
+  moveLeases,
   reword,
   takeAnnouncements,
   undelivered,
@@ -20,8 +19,8 @@ import { claimOrphans, claimTurns, queuePosition } from '../../../src/runs/store
 import { addRunEvent, addRunEventOnce, runEvents } from '../../../src/runs/store/rows.ts';
 import { changeRun, countRuns, listRuns, runsIn } from '../../../src/runs/store/runs.ts';
 import {
+  activeLiveness,
   activeTurns,
-  activeWatches,
   appendTurn,
   awaitedTurns,
   changeTurn,
@@ -30,6 +29,7 @@ import {
   requestStopAll,
   turnsOf,
   unstoppedRuns,
+  WHOLE_PROJECT,
 } from '../../../src/runs/store/turns.ts';
 import {
   A,
@@ -136,7 +136,7 @@ function doAll(db: Sqlite): void {
   activeTurns(db);
   runsIn('/home/dev/shop', 'queued', db);
   runsIn('/home/dev/shop', 'started', db);
-  claimOrphans(activeWatches(db).slice(-1), NOW_MS, db);
+  claimOrphans(activeLiveness(db).slice(-1), NOW_MS, db);
   changeTurn(turn, { notes: [] }, db);
   changeRun(turn.runId, { warning: 'w' }, db);
   endTurn(turn, ending(), announcement({ readyAtMs: NOW_MS + 9999 }), db);
@@ -154,7 +154,7 @@ function doAll(db: Sqlite): void {
   const options = { nowMs: NOW_MS, leaseMs: 1, limit: 9 };
   takeAnnouncements({ requester: A, session: 's', owner: 'o', isPerson: false }, options, db);
   leaseTurn({ runId: 'r', turn: 1 }, { owner: 'o', untilMs: NOW_MS, session: null }, db);
-  passOn('h', { owner: 'o', untilMs: NOW_MS }, db);
+  moveLeases('h', { owner: 'o', untilMs: NOW_MS }, db);
   postponeArchive('r', NOW_MS, db);
   acknowledge('o', NOW_MS, db);
   dismissAnnouncements(['a'], A, NOW_MS, db);
@@ -164,7 +164,7 @@ function doAll(db: Sqlite): void {
   requestStopAll(A, WHOLE_PROJECT, stop, db);
   unstoppedRuns(A, db);
   awaitedTurns(A, db);
-  acknowledgeTurn({ runId: 'r', turn: 1 }, { session: null, nowMs: NOW_MS }, db);
+  acknowledgeTurn({ runId: 'r', turn: 1 }, null, NOW_MS, db);
   dueArchives(NOW_MS, 9, db);
   setArchived(turn.runId, NOW_MS, db);
   spent({ runId: turn.runId }, db);

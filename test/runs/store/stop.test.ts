@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { WHOLE_PROJECT } from '../../../src/runs/store/listeners.ts';
 import { undelivered, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import {
@@ -10,6 +9,7 @@ import {
   requestStop,
   requestStopAll,
   unstoppedRuns,
+  WHOLE_PROJECT,
 } from '../../../src/runs/store/turns.ts';
 import { A, accepted, announcement, B, ending, inHome, LANE, NOW_MS, spawn, started } from './made-up.ts';
 
@@ -200,10 +200,10 @@ describe('requestStopAll()', () => {
 
   test('lets no client start after it for what was asked for before it, in whichever order the writes come', () =>
     inHome(({ db, open }) => {
-      const [spawner, stopper, lane] = [open(), open(), open()];
+      const [spawner, stopper, claimer] = [open(), open(), open()];
       const acts = {
         spawn: () => void spawn(spawner, { createdAtMs: NOW_MS }),
-        claim: () => void claimTurns(LANE, NOW_MS + 600, lane),
+        claim: () => void claimTurns(LANE, NOW_MS + 600, claimer),
         stop: () => void requestStopAll(A, '', STOP, stopper),
       };
       const orders = ['spawn claim stop', 'spawn stop claim', 'stop spawn claim'] as const;

@@ -1,5 +1,5 @@
 import { takeDelivery } from '../../../src/runs/delivery/deliver.ts';
-import { advance } from '../../../src/runs/reconcile.ts';
+import { reconcileAndArchive } from '../../../src/runs/reconcile.ts';
 import { requesterHere } from '../../../src/runs/requester.ts';
 import { spawnRun } from '../../../src/runs/spawn.ts';
 import { runsWorld, thisProcess } from '../../../src/runs/world.ts';
@@ -10,6 +10,6 @@ const world = runsWorld(thisProcess());
 if (world === undefined) throw new Error('Cannot act: there is no home');
 const requester = requesterHere(world);
 if (what === 'spawn') console.log(JSON.stringify(spawnRun({ task: 'do it' }, requester, world)));
-else if (what === 'advance') advance(world);
+else if (what === 'reconcileAndArchive') reconcileAndArchive(world);
 else if (what === 'deliver')
   console.log(takeDelivery(requester, { owner, isPerson: true }, world)?.text ?? '');

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { takeDelivery } from '../../../src/runs/delivery/deliver.ts';
 import { runDirectory, turnFiles } from '../../../src/runs/model/run.ts';
 import { isTerminal } from '../../../src/runs/model/turn.ts';
-import { lookAfterRuns } from '../../../src/runs/reconcile.ts';
+import { reconcile } from '../../../src/runs/reconcile.ts';
 import { listRuns } from '../../../src/runs/store/runs.ts';
 import { withRuns } from '../../../src/runs/store/runs-db.ts';
 import { CHECKPOINT_VARIABLE } from '../../../src/runs/world.ts';
@@ -38,8 +38,8 @@ const listed = (here: RunsHome) =>
   withRuns(here.home.paths, (db) => listRuns({ limit: 10, includeArchived: true }, db));
 
 /** As those who come later do it, with a clock that is ahead: nobody waits in a test. */
-function lookAfterLater(here: RunsHome): void {
-  lookAfterRuns({ ...here.world, now: () => new Date(Date.now() + 11_000) });
+function reconcileLater(here: RunsHome): void {
+  reconcile({ ...here.world, now: () => new Date(Date.now() + 11_000) });
 }
 
 async function expectSuccess(here: RunsHome): Promise<string> {
@@ -59,7 +59,7 @@ describe('whoever is killed', () => {
       expect(listed(here)).toMatchObject([{ turn: { state: 'starting', owner: null } }]);
       // Asked again, because nothing was answered, it is the same run.
       expect(JSON.parse(await act(here, 'spawn'))).toMatchObject({ deduplicated: true });
-      lookAfterLater(here);
+      reconcileLater(here);
       await expectSuccess(here);
     },
     TIMEOUT_MS,
@@ -74,9 +74,9 @@ describe('whoever is killed', () => {
       });
       await act(here, 'spawn', { crashAt: 'after-accept' });
       withRuns(here.home.paths, (db) => db.run("UPDATE turns SET state = 'queued', claimed_at = NULL"));
-      await act(here, 'advance', { crashAt: 'after-claim' });
+      await act(here, 'reconcileAndArchive', { crashAt: 'after-claim' });
       expect(listed(here)).toMatchObject([{ turn: { state: 'starting', owner: null } }]);
-      lookAfterLater(here);
+      reconcileLater(here);
       await expectSuccess(here);
     },
     TIMEOUT_MS,
@@ -114,7 +114,7 @@ describe('whoever is killed', () => {
         await act(here, 'deliver');
         await act(here, 'deliver');
         withRuns(paths, (db) => db.run('UPDATE runs SET archive_at = 1 WHERE archived_at IS NULL'));
-        await act(here, 'advance', crashAt === undefined ? {} : { crashAt });
+        await act(here, 'reconcileAndArchive', crashAt === undefined ? {} : { crashAt });
         return kept;
       };
       const first = await archived('one', 'after-archive');
@@ -137,9 +137,9 @@ describe('whoever is killed', () => {
       await act(here, 'deliver');
       withRuns(here.home.paths, (db) => db.run('UPDATE runs SET archive_at = 1'));
       const directory = runDirectory(here.home.paths, runId);
-      await act(here, 'advance', { crashAt: 'within-archive' });
+      await act(here, 'reconcileAndArchive', { crashAt: 'within-archive' });
       expect(listed(here)).toMatchObject([{ run: { archivedAtMs: null } }]);
-      await act(here, 'advance');
+      await act(here, 'reconcileAndArchive');
       expect(listed(here)[0]?.run.archivedAtMs).toBeGreaterThan(0);
       const names = readdirSync(directory).map((name) => name.replace(/\.deleted\..*$/, '.deleted'));
       expect(names.sort()).toEqual([

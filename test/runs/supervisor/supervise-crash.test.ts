@@ -23,7 +23,7 @@ const PLACES = [
     'after-signals',
   ],
   ...['before-end', 'within-end', 'after-end', 'after-mark', 'before-announce-step', 'before-reword'],
-  ...['within-reword', 'after-reword', 'before-advance'],
+  ...['within-reword', 'after-reword', 'before-reconcile'],
 ] as const;
 
 /** What others do who find a turn that nobody looks after, until there is none. */
@@ -309,7 +309,7 @@ describe('a turn whose supervisor cannot be seen', () => {
           cwd: sup.home.path,
           stdio: ['ignore', 'inherit', 'inherit'],
         }).exited;
-      expect(await from('act.main.ts', 'advance')).toBe(0);
+      expect(await from('act.main.ts', 'reconcileAndArchive')).toBe(0);
       expect(await from('supervise.main.ts', turn.runId, '1')).toBe(0);
       expect(onlyTurn(sup.story(turn.runId))).toMatchObject({ state: 'running', owner });
       // Also when nobody is known to look after it: its client is not seen from there.

@@ -2,8 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { withRuns } from '../../../src/runs/store/runs-db.ts';
 import { changeTurn, getTurn } from '../../../src/runs/store/turns.ts';
-import type { ProcessIdentity } from '../../../src/system/process-identity.ts';
-import { currentBoot, identityOf, isAlive, isSameProcess } from '../../../src/system/process-identity.ts';
+import {
+  currentBoot,
+  identityOf,
+  isAlive,
+  isSameProcess,
+  type ProcessIdentity,
+} from '../../../src/system/process-identity.ts';
 import { onlyTurn, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
 /** Turns that are ended from outside: by a stop, by a limit, and never a process that is somebody else's. */

@@ -1,0 +1,215 @@
+import type { Db } from '../database/connection.ts';
+import { numberIn, type Row, textIn } from '../database/sqlite.ts';
+import { identityIn, identityText, type ProcessIdentity } from '../system/process-identity.ts';
+
+/**
+ * What is kept of analyses: a ledger in which each attempt is a row, with its cost or the reason why it failed, and the
+ * answers.
+ */
+
+/** One attempt. */
+export type AnalysisRun = {
+  readonly id: number;
+  readonly ts: string;
+  readonly endedTs: string | null;
+  readonly trigger: 'command' | 'session-end';
+  readonly status: 'running' | 'done' | 'failed';
+  readonly reason: string | null;
+  readonly project: string;
+  readonly days: number;
+  readonly cli: string;
+  readonly model: string | null;
+  readonly promptBytes: number | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  /** Null: not known, which counts as what was granted. 0 when no client was started. */
+  readonly costUsd: number | null;
+  readonly suggestionCount: number | null;
+};
+
+export type RunRequest = Pick<AnalysisRun, 'ts' | 'trigger' | 'project' | 'days' | 'cli' | 'model'> & {
+  /** The process that holds the lock as long as it lives. */
+  readonly process: ProcessIdentity;
+  readonly projectPath: string;
+};
+
+/** When an analysis may start. Dates are ISO times. */
+export type RunLimits = {
+  /** No other run of this project may have begun since; null: does not count. */
+  readonly notSince: string | null;
+  /** From when on costs are added up, and how much they may come to. */
+  readonly budgetSince: string;
+  readonly budgetUsd: number;
+  readonly runsMax: number;
+  /** The most that this run is granted; without it, all that is left of the budget. */
+  readonly grantUsdMax?: number;
+};
+
+type RunClaim = { kind: 'claimed'; id: number; grantedUsd: number; budgetLeftUsd: number } | RunRefusal;
+
+export type RunRefusal = {
+  readonly kind: 'refused';
+  readonly why: 'running' | 'too-soon' | 'budget' | 'runs';
+  readonly spentUsd: number;
+  /** The part of it that no client has reported: what runs of unknown cost were granted. */
+  readonly assumedUsd: number;
+};
+
+/** Less than this buys nothing; sums of equal parts may fall short of the whole by less. */
+const BUDGET_USD_MIN = 0.0001;
+
+/** Enters a run in the ledger, which is also the lock: only one runs at a time. */
+export function claimRun(request: RunRequest, limits: RunLimits, db: Db): RunClaim {
+  return db.sqlite.transaction(() => {
+    const refusal = refusedRun(request, limits, db);
+    if (refusal !== undefined) return refusal;
+    const budgetLeftUsd = limits.budgetUsd - spentSince(limits.budgetSince, db).spentUsd;
+    const grantedUsd = Math.min(limits.grantUsdMax ?? budgetLeftUsd, budgetLeftUsd);
+    const { ts, process, trigger, project, projectPath, days, cli, model } = request;
+    const id = db.sqlite.run(
+      `INSERT INTO analysis_runs(ts, pid, trigger, status, project, project_path, days, cli, model, budget_usd)
+       VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?)`,
+      ...[ts, identityText(process), trigger, project, projectPath, days, cli, model, grantedUsd],
+    ).lastInsertRowid;
+    return { kind: 'claimed', id, grantedUsd, budgetLeftUsd };
+  });
+}
+
+/** Why claimRun() would refuse now; for a caller that has much to do before the claim. */
+export function refusedRun(request: RunRequest, limits: RunLimits, db: Db): RunRefusal | undefined {
+  const { runs, spentUsd, assumedUsd } = spentSince(limits.budgetSince, db);
+  const refuse = (why: RunRefusal['why']): RunRefusal => ({ kind: 'refused', why, spentUsd, assumedUsd });
+  if (db.sqlite.get("SELECT 1 FROM analysis_runs WHERE status = 'running'")) return refuse('running');
+  const others = 'SELECT 1 FROM analysis_runs WHERE project_path = ? AND ts > ?';
+  if (limits.notSince !== null && db.sqlite.get(others, request.projectPath, limits.notSince))
+    return refuse('too-soon');
+  if (limits.budgetUsd - spentUsd < BUDGET_USD_MIN) return refuse('budget');
+  return runs >= limits.runsMax ? refuse('runs') : undefined;
+}
+
+/** A cost that is not known counts as all that the run was granted. */
+function spentSince(since: string, db: Db): { runs: number; spentUsd: number; assumedUsd: number } {
+  const row = db.sqlite.get(
+    `SELECT COUNT(*) AS runs, COALESCE(SUM(COALESCE(cost_usd, budget_usd)), 0) AS spent,
+       COALESCE(SUM(CASE WHEN cost_usd IS NULL THEN budget_usd END), 0) AS assumed
+     FROM analysis_runs WHERE ts >= ?`,
+    since,
+  );
+  const [runs = 0, spentUsd = 0, assumedUsd = 0] = [row?.runs, row?.spent, row?.assumed].map(Number);
+  return { runs, spentUsd, assumedUsd };
+}
+
+/** A run whose process did not live to write how it ended. */
+type AbandonedRun = {
+  readonly id: number;
+  readonly ts: string;
+  /** Its client; null when none was written down. */
+  readonly process: ProcessIdentity | null;
+  /** The process that held the lock; null for an earlier version's, of which nothing is known. */
+  readonly owner: ProcessIdentity | null;
+};
+
+export type Abandonment = {
+  /** A run that began before this ISO time is no longer running, whatever its row says. */
+  readonly staleBefore: string;
+  /** Returns true if this very process has certainly ended. */
+  readonly isGone: (process: ProcessIdentity) => boolean;
+};
+
+/** The runs that hold the lock and will never release it. */
+export function abandonedRuns({ staleBefore, isGone }: Abandonment, db: Db): AbandonedRun[] {
+  return db.sqlite
+    .all("SELECT id, ts, pid, client_started FROM analysis_runs WHERE status = 'running'")
+    .map(({ id, ts, pid, client_started: client }) => ({
+      id: Number(id),
+      ts: String(ts),
+      process: identityIn(String(client)),
+      owner: identityIn(String(pid)),
+    }))
+    .filter(({ ts, owner }) => ts < staleBefore || (owner !== null && isGone(owner)));
+}
+
+/** Releases the lock of an abandoned run. Without a client it has cost nothing. */
+export function endAbandonedRun({ id }: Pick<AbandonedRun, 'id'>, now: string, db: Db): void {
+  db.sqlite.run(
+    `UPDATE analysis_runs SET status = 'failed', reason = 'ended without a word', ended_ts = ?,
+       cost_usd = CASE WHEN client_pid IS NULL THEN 0 END WHERE id = ? AND status = 'running'`,
+    now,
+    id,
+  );
+}
+
+/** Enters that the run's client was started. */
+export function enterClient(id: number, client: ProcessIdentity, db: Db): void {
+  // Where the system does not say when a process started, nobody is to end it by its id.
+  const started = client.start === '' ? null : identityText(client);
+  const sql = 'UPDATE analysis_runs SET client_pid = ?, client_started = ? WHERE id = ?';
+  db.sqlite.run(sql, client.pid, started, id);
+}
+
+export type RunEnd = Omit<AnalysisRun, keyof RunRequest | 'id' | 'endedTs' | 'status'> &
+  Pick<AnalysisRun, 'ts' | 'model'> & { readonly status: 'done' | 'failed' };
+
+/** Enters how a run ended. */
+export function endRun(id: number, end: RunEnd, db: Db): void {
+  const { ts, status, reason, model, promptBytes, inputTokens, outputTokens, costUsd, suggestionCount } = end;
+  db.sqlite.run(
+    `UPDATE analysis_runs SET ended_ts = ?, status = ?, reason = ?, model = COALESCE(?, model), prompt_bytes = ?,
+       input_tokens = ?, output_tokens = ?, cost_usd = ?, suggestion_count = ? WHERE id = ?`,
+    ...[ts, status, reason, model, promptBytes],
+    ...[inputTokens, outputTokens, costUsd, suggestionCount, id],
+  );
+}
+
+/** The newest runs first. */
+export function listAnalysisRuns(limit: number, db: Db): AnalysisRun[] {
+  return db.sqlite.all('SELECT * FROM analysis_runs ORDER BY id DESC LIMIT ?', limit).map(readRun);
+}
+
+function readRun(row: Row): AnalysisRun {
+  return {
+    id: Number(row.id),
+    ts: String(row.ts),
+    endedTs: textIn(row.ended_ts),
+    trigger: row.trigger === 'session-end' ? 'session-end' : 'command',
+    status: row.status === 'running' ? 'running' : row.status === 'done' ? 'done' : 'failed',
+    reason: textIn(row.reason),
+    project: String(row.project),
+    days: Number(row.days),
+    cli: String(row.cli),
+    model: textIn(row.model),
+    promptBytes: numberIn(row.prompt_bytes),
+    inputTokens: numberIn(row.input_tokens),
+    outputTokens: numberIn(row.output_tokens),
+    costUsd: numberIn(row.cost_usd),
+    suggestionCount: numberIn(row.suggestion_count),
+  };
+}
+
+/** What was sent, by which a stored answer is found again. */
+export type AnalysisKey = {
+  /** The project's display name, or `all`. */
+  readonly project: string;
+  readonly projectPath: string | null;
+  readonly days: number;
+  /** Of everything that was sent: two projects of one name never have the same. */
+  readonly inputHash: string;
+};
+
+/** The stored answer to exactly this question, as JSON text. */
+export function findAnswer({ project, days, inputHash }: AnalysisKey, db: Db): string | undefined {
+  const row = db.sqlite.get(
+    'SELECT analysis FROM analysis_cache WHERE project = ? AND days = ? AND input_hash = ?',
+    ...[project, days, inputHash],
+  );
+  return row === undefined ? undefined : String(row.analysis);
+}
+
+/** Stores an answer, or makes the stored one the newest again (REQ-AA-002). */
+export function saveAnswer(key: AnalysisKey, answer: string, ts: string, db: Db): void {
+  db.sqlite.run(
+    `INSERT INTO analysis_cache(ts, project, days, input_hash, analysis, project_path) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT(project, days, input_hash) DO UPDATE SET ts = excluded.ts, analysis = excluded.analysis`,
+    ...[ts, key.project, key.days, key.inputHash, answer, key.projectPath],
+  );
+}

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  callsCommand,
+  commandWords,
+  plainLine,
+  provesCommand,
+  quotedCommands,
+  tellingWord,
+} from '../../src/analysis/advised-commands.ts';
+
+describe('commandWords()', () => {
+  const rows: [string, string[][]][] = [
+    ['npm test', [['npm', 'test']]],
+    [
+      'cd app && CI=1 npm test 2>&1 | tail -5',
+      [
+        ['npm', 'test'],
+        ['tail', '-5'],
+      ],
+    ],
+    ['echo "npm run evil && rm x"', [['echo', 'npm run evil && rm x']]],
+    ['a > out.txt; b < in.txt', [['a'], ['b']]],
+    ['x=$(git log) && echo `date`', [['echo', '`date`']]],
+    ["cat <<'EOF'\nnpm test\nEOF", [['cat']]],
+    ['', []],
+  ];
+  for (const [line, expected] of rows) {
+    test(`reads ${JSON.stringify(line)}`, () => expect(commandWords(line)).toEqual(expected));
+  }
+
+  test('ends with any text', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        (text) => void [callsCommand(text, text), provesCommand(text, text)],
+      ),
+    );
+  });
+});
+
+test('plainLine() leaves out what only moves and reports', () => {
+  expect(plainLine('cd app && bun run lint 2>&1 | tail -5')).toBe('bun run lint');
+  expect(plainLine('echo done')).toBe('');
+});
+
+test('quotedCommands() gives what stands in backticks', () => {
+  expect(quotedCommands('not that: run `a b`, then `c`')).toEqual(['a b', 'c']);
+});
+
+describe('provesCommand() and callsCommand()', () => {
+  const ran: [string, string][] = [
+    ['cd app && bun run test 2>&1 | tail -5', 'bun run test'],
+    ['CI=1 bun run test --bail', 'bun run test'],
+    [
+      'go test -tags=integration ./cmd/x/integration_test/',
+      'go test -tags=integration ./…/integration_test/',
+    ],
+    ['gh pr diff 104 --name-only', 'gh pr diff <number> --name-only'],
+    ['gh api repos/a/b --jq .x --paginate', 'gh api … --paginate'],
+    ['cd web && bun run lint', 'cd web && bun run lint'],
+  ];
+  for (const [line, command] of ran) {
+    test(`finds ${command} in ${line}`, () =>
+      expect([provesCommand(line, command), callsCommand(line, command)]).toEqual([true, true]));
+  }
+  const others: [string, string][] = [
+    ['bun run test:unit', 'bun run test'],
+    ['rtk bun run test', 'bun run test'],
+    ['echo "bun run test"', 'bun run test'],
+    ['grep -r "make deploy" .', 'make deploy'],
+    ['echo make deploy', 'make deploy'],
+    ["cat <<'EOF'\nmake deploy\nEOF", 'make deploy'],
+    ['gh pr diff --name-only', 'gh pr diff <number> --name-only'],
+    ['anything at all', '…'],
+    ['anything at all', '… all'],
+    ['bun run test', ''],
+  ];
+  for (const [line, command] of others) {
+    test(`does not find ${command} in ${line}`, () =>
+      expect([provesCommand(line, command), callsCommand(line, command)]).toEqual([false, false]));
+  }
+
+  const RUN = 'npm run test';
+  const unproven: [string, string][] = [
+    ['npm run test', 'LD_PRELOAD=./evil.so npm run test'],
+    ['CI=1 npm run test', 'NODE_ENV=production npm run test'],
+    ['npm run test', 'npm run test > src/index.ts'],
+    ['npm run test > out', 'npm run test > out'],
+    ['npm run test', 'npm run test < /dev/null'],
+    ['npm run test', 'npm run test $(make wipedb)'],
+    ['npm run test', 'npm run test & make wipedb'],
+    ['npm run test', 'npm run test &'],
+    ['npm run test; make wipedb', 'npm run test; make wipedb'],
+    ['npm run test || make wipedb', 'npm run test || make wipedb'],
+    ['npm run test', 'npm run test | sh'],
+    ['npm run test | tail -5', 'npm run test | tail'],
+    ['npm run test | tail -5', 'npm run test | tail -5 | sh'],
+    ['cat x | npm run test', RUN],
+    ['npm run test', '! npm run test'],
+    ['npm run test', 'time npm run test'],
+    ['npm run test', 'export A=1 && npm run test'],
+    ['npm run test', 'cd elsewhere && npm run test'],
+    ['npm run test', 'cd $HOME/x && npm run test'],
+    ['npm run test', 'cd - && npm run test'],
+    ['npm run test', 'npm run test # and more'],
+    ['npm run test || make wipedb', 'make wipedb'],
+    ['npm run test || make wipedb', RUN],
+    ['ls # then; make wipedb', 'make wipedb'],
+    ['false && make wipedb || true', 'make wipedb'],
+    ['false && make wipedb; ls', 'make wipedb'],
+    ['false && make wipedb && cd app; ls', 'make wipedb'],
+    ['false && make wipedb && export A=1; ls', 'make wipedb'],
+    ['cd app || make wipedb', 'make wipedb'],
+    ['true || (ls; make wipedb)', 'make wipedb'],
+    ['if false; then make wipedb; fi', 'make wipedb'],
+    ['for x in $none; do make wipedb; done', 'make wipedb'],
+    ['make() { true; }; make wipedb', 'make wipedb'],
+    ['exit 0; make wipedb', 'make wipedb'],
+    ['! make wipedb', 'make wipedb'],
+    ['sleep 1 && make wipedb &', 'make wipedb'],
+    ['make wipedb --dry-run', 'make wipedb'],
+    ['npm run test; echo done', RUN],
+    [`npm run test ${'x '.repeat(1000)}`, RUN],
+  ];
+  for (const [line, command] of unproven) {
+    test(`${line.slice(0, 50)} does not prove ${command}`, () =>
+      expect(provesCommand(line, command)).toBe(false));
+  }
+  const proven: [string, string][] = [
+    ['CI=1 npm run test', 'CI=1 npm run test'],
+    ["CI='1' npm run test", 'CI=1 npm run test'],
+    ['npm run build && npm run test', RUN],
+    ['npm run build && npm run test', 'npm run build'],
+    ['npm run build; npm run test', RUN],
+    ['cd app; npm run test', RUN],
+    ['export CI=1; npm run test', RUN],
+    ['(cd app && npm run test) 2>&1', 'cd app && npm run test'],
+    ['cd app && npm run test 2>&1 | tail -5', 'npm run test | tail -5'],
+    ['git log -n 5 | cat', 'git log -n 5'],
+    ['npm run test # as before', RUN],
+    ["git grep 'a; b > c'", "git grep 'a; b > c'"],
+  ];
+  for (const [line, command] of proven) {
+    test(`${line} proves ${command}`, () => expect(provesCommand(line, command)).toBe(true));
+  }
+
+  test('takes no long time for many placeholders', () => {
+    const start = performance.now();
+    provesCommand(`a ${'b '.repeat(900)}`, `a ${'… b '.repeat(30)} c`);
+    callsCommand(`a ${'b '.repeat(1000)}`, `a ${'… b '.repeat(30)} c`);
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+
+  test('tellingWord() is one that any such line holds', () => {
+    expect(tellingWord('gh pr diff <number> --name-only')).toBe('--name-only');
+    expect(tellingWord('… <x>')).toBeUndefined();
+  });
+});

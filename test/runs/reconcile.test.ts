@@ -1,0 +1,266 @@
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Turn } from '../../src/runs/model/turn.ts';
+import { reconcile, reconcileAndArchive } from '../../src/runs/reconcile.ts';
+import { spawnRun } from '../../src/runs/spawn.ts';
+import { openRunsDb, withRuns } from '../../src/runs/store/runs-db.ts';
+import { activeTurns, changeTurn } from '../../src/runs/store/turns.ts';
+import { supervise } from '../../src/runs/supervisor/supervise.ts';
+import { waitForRuns } from '../../src/runs/wait.ts';
+import type { RunsWorld } from '../../src/runs/world.ts';
+import { currentBoot } from '../../src/system/process-identity.ts';
+import { withMarker } from '../../src/system/processes.ts';
+import { runProgram } from '../support/hook-process.ts';
+import { accepted, type RunsHome, runsHome } from './runs-home.ts';
+
+const MAIN = resolve(import.meta.dir, '../../src/main.ts');
+const TIMEOUT_MS = 30_000;
+
+/** A program that only notes how it was called. */
+async function bench() {
+  const runs = runsHome();
+  const file = `${runs.home.path}/calls`;
+  const calls = () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
+  const program = runs.home.put('program', `#!/bin/sh\necho "$@" >> ${file}\n`);
+  chmodSync(program, 0o755);
+  const world: RunsWorld = { ...runs.world, executablePath: program, isCompiled: true };
+  return {
+    runs,
+    world,
+    /** Resolves when what was started has ended; gives all the calls. */
+    settled: async () => {
+      let quiet = 0;
+      // What has only just been started does not have its environment yet.
+      await runs.until('all have ended', () => {
+        quiet = withMarker({ name: 'HOME', value: runs.home.path }).length === 0 ? quiet + 1 : 0;
+        return quiet === 3;
+      });
+      return calls();
+    },
+    later: (ms: number): RunsWorld => ({ ...world, now: () => new Date(Date.now() + ms) }),
+    calls,
+    log: () => (existsSync(runs.home.paths.runsLog) ? readFileSync(runs.home.paths.runsLog, 'utf8') : ''),
+    [Symbol.asyncDispose]: () => runs[Symbol.asyncDispose](),
+  };
+}
+
+type Bench = Awaited<ReturnType<typeof bench>>;
+
+/** Runs whose supervisors have died. */
+async function orphans({ runs, world, calls }: Bench, count: number): Promise<string[]> {
+  const runIds = Array.from(
+    { length: count },
+    (_, index) => accepted(spawnRun({ task: `task ${index}` }, runs.requester, world)).runId,
+  );
+  await runs.until('they are started', () => calls().length === count);
+  const dead = { pid: 2 ** 22 + 1, start: '1', boot: currentBoot() };
+  withRuns(runs.home.paths, (db) => {
+    for (const turn of activeTurns(db)) changeTurn(turn, { owner: dead }, db);
+  });
+  return runIds;
+}
+
+/** No turn can be written, as when the disk is full. */
+function unwritable({ runs }: Bench, isSo: boolean): void {
+  withRuns(runs.home.paths, (db) =>
+    db.exec(
+      isSo
+        ? "CREATE TRIGGER full BEFORE UPDATE ON turns BEGIN SELECT RAISE(ABORT, 'no room'); END"
+        : 'DROP TRIGGER full',
+    ),
+  );
+}
+
+describe('reconcileAndArchive()', () => {
+  test('starts a supervisor for each turn once, and once more when it has not come after three seconds', async () => {
+    await using made = await bench();
+    const { runId } = accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
+    await made.runs.until('it is started', () => made.calls().length === 1);
+    expect(made.calls()).toEqual([`supervise ${runId} 1`]);
+    reconcileAndArchive(made.world);
+    reconcileAndArchive(made.later(2000));
+    expect(await made.settled()).toHaveLength(1);
+    reconcileAndArchive(made.later(4000));
+    expect(await made.settled()).toEqual([`supervise ${runId} 1`, `supervise ${runId} 1`]);
+  });
+
+  test('gives the slot back when no supervisor can be started, and notes why', async () => {
+    await using made = await bench();
+    const world = { ...made.world, executablePath: `${made.runs.home.path}/missing` };
+    const { runId } = accepted(spawnRun({ task: 'quick' }, made.runs.requester, world));
+    await made.runs.until('it is noted', () => made.log() !== '');
+    expect(made.log()).toContain('missing');
+    expect(made.runs.turns(runId)).toMatchObject([{ state: 'queued', claimedAtMs: null }]);
+    reconcileAndArchive(made.world);
+    await made.runs.until('it is started', () => made.calls().length === 1);
+  });
+
+  test('starts nothing inside a run', async () => {
+    await using made = await bench();
+    accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
+    await made.runs.until('it is started', () => made.calls().length === 1);
+    const inside = made.later(4000);
+    reconcileAndArchive({ ...inside, env: { ...inside.env, SELF_GENERATION_RUN: 'a/1' } });
+    expect(await made.settled()).toHaveLength(1);
+    reconcile(inside);
+    expect(await made.settled()).toHaveLength(2);
+  });
+
+  test('claims what nobody looks after before it starts anything for it, and starts nothing when it cannot', async () => {
+    await using made = await bench();
+    const runIds = await orphans(made, 3);
+    unwritable(made, true);
+    for (let times = 0; times < 3; times++) reconcileAndArchive(made.world);
+    // A supervisor that cannot take its turn, which is one of them.
+    await supervise(runIds[0] ?? '', 1, made.world);
+    expect(await made.settled()).toHaveLength(3);
+    expect(made.log()).toContain('no room');
+    unwritable(made, false);
+    for (let times = 0; times < 3; times++) reconcileAndArchive(made.world);
+    expect((await made.settled()).slice(3).toSorted()).toEqual(
+      runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
+    );
+    expect(made.runs.turns(runIds[0] ?? '')).toMatchObject([{ owner: null, state: 'starting' }]);
+  });
+
+  test('notes a database that is none, and does not throw', async () => {
+    await using made = await bench();
+    made.runs.home.put('.self-generation/data/runs.db', 'this is no database'.repeat(100));
+    reconcileAndArchive(made.world);
+    expect(made.log()).toContain('Cannot read');
+  });
+});
+
+describe('reconcileRegularly()', () => {
+  const LIMIT_MS = 3000;
+  /** What a supervisor that died may cost whoever waits, and a little for a busy machine. */
+  const LATE_MS = 5000;
+
+  const hanging = (runs: RunsHome) =>
+    runs.spawn({ task: '[[hang]]', runTimeoutSeconds: LIMIT_MS / 1000 }).runId;
+  const turn = (runs: RunsHome, runId: string): Turn | undefined => runs.turns(runId)[0];
+  const killSupervisor = async (runs: RunsHome, runId: string) => {
+    await runs.until('its client runs', () => (turn(runs, runId)?.process ?? null) !== null);
+    process.kill(turn(runs, runId)?.owner?.pid ?? 0, 'SIGKILL');
+  };
+  const expectEndedInTime = async (runs: RunsHome, runId: string) => {
+    const [ended] = await runs.ended(runId);
+    expect(ended).toMatchObject({ state: 'timeout' });
+    expect((ended?.endedAtMs ?? 0) - (ended?.startedAtMs ?? 0)).toBeLessThan(LIMIT_MS + LATE_MS);
+    expect(withMarker({ name: 'SELF_GENERATION_RUN', value: `${runId}/1` })).toEqual([]);
+  };
+
+  test(
+    'in the supervisor of another run ends a client at its time whose own supervisor was killed, and gives its slot on',
+    async () => {
+      await using runs = runsHome({
+        announce: { mode: 'raw' },
+        agents: { defaults: { subagents: { maxConcurrent: 2 } } },
+      });
+      const { runId: other } = runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
+      const dead = hanging(runs);
+      const { runId: waiting } = runs.spawn({ task: '[[answer at last]]' });
+      await killSupervisor(runs, dead);
+      await expectEndedInTime(runs, dead);
+      expect(await runs.ended(waiting)).toMatchObject([{ state: 'success', result: 'at last' }]);
+      expect(turn(runs, other)?.state).toBe('running');
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'in one that lives gives on the slot of one that was killed before it could',
+    async () => {
+      await using runs = runsHome({
+        announce: { mode: 'raw' },
+        agents: { defaults: { subagents: { maxConcurrent: 2 } } },
+      });
+      runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
+      const crashing = {
+        ...runs.world,
+        env: { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'before-reconcile' },
+      };
+      const { runId: first } = accepted(spawnRun({ task: 'quick' }, runs.requester, crashing));
+      const { runId: waiting } = runs.spawn({ task: 'next' });
+      const [ended] = await runs.ended(first);
+      const [started] = await runs.ended(waiting);
+      const lateMs = (started?.claimedAtMs ?? 0) - (ended?.endedAtMs ?? 0);
+      expect(lateMs).toBeGreaterThan(0);
+      expect(lateMs).toBeLessThan(LATE_MS);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'does so in an MCP server that nobody calls',
+    async () => {
+      await using runs = runsHome();
+      const server = Bun.spawn([process.execPath, MAIN, 'mcp'], {
+        cwd: runs.project,
+        env: { ...runs.world.env },
+        stdin: 'pipe',
+        stdout: 'ignore',
+      });
+      const dead = hanging(runs);
+      await killSupervisor(runs, dead);
+      await expectEndedInTime(runs, dead);
+      expect(server.exitCode).toBeNull();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'does so in a command that waits',
+    async () => {
+      await using runs = runsHome();
+      const dead = hanging(runs);
+      const waiting = waitForRuns([{ runId: dead, turn: 1 }], { timeoutMs: 20_000 }, runs.world);
+      await killSupervisor(runs, dead);
+      expect((await waiting).kind).toBe('ended');
+      await expectEndedInTime(runs, dead);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'in many processes at once starts one supervisor for each turn that nobody looks after',
+    async () => {
+      await using made = await bench();
+      const runIds = await orphans(made, 3);
+      const world = JSON.stringify(made.world);
+      const looking = Array.from({ length: 6 }, () =>
+        Bun.spawn([process.execPath, `${import.meta.dir}/reconcile-regularly.main.ts`, world], {
+          stdin: 'ignore',
+        }),
+      );
+      // All of them have seen that nobody looks after these turns before the first of them can claim one.
+      const db = openRunsDb(made.runs.home.paths);
+      db.transaction(() => Bun.sleepSync(3500));
+      db.close();
+      await made.runs.until('each has a supervisor again', () => made.calls().length >= 6);
+      for (const one of looking) one.kill();
+      expect((await made.settled()).slice(3).toSorted()).toEqual(
+        runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
+      );
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('the program', () => {
+  const run = (home: string, ...words: string[]) =>
+    runProgram([process.execPath, MAIN, ...words], { home, cwd: home });
+
+  test(
+    'is a supervisor when it is called so: of a run that there is not it says nothing but in the log',
+    async () => {
+      await using made = await bench();
+      const { path } = made.runs.home;
+      const result = await run(path, 'supervise', 'abcdef', '1');
+      expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+      expect((await run(path, 'supervise')).exitCode).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+});
