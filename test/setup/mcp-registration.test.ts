@@ -9,7 +9,6 @@ import { checkMcp } from '../../src/setup/check-installation.ts';
 import type { InstallOptions } from '../../src/setup/install.ts';
 import type { UninstallOptions } from '../../src/setup/uninstall.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
-import { runCommand } from '../../src/system/run-command.ts';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
 import { installedIn, uninstallIn } from '../support/installed.ts';
