@@ -38,11 +38,12 @@ export function chooseTurns(
 export function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
   const seen = new Set<string>();
   const firsts = queued.filter(({ runId }) => !seen.has(runId) && seen.add(runId));
-  const queues = Map.groupBy(firsts, ({ requester }) => requester);
+  const requesters = new Set(firsts.map(({ requester }) => requester));
+  const queues = [...requesters].map((name) => firsts.filter(({ requester }) => requester === name));
   // The requester that started last comes last.
   const lastStart = ([one]: readonly QueuedTurn[]) => lastStarts.get(one?.requester ?? '') ?? 0;
   const position = ([one]: readonly QueuedTurn[]) => one?.position ?? 0;
-  const inTurn = [...queues.values()].sort(
+  const inTurn = queues.sort(
     (one, other) => lastStart(one) - lastStart(other) || position(one) - position(other),
   );
   const rounds = Math.max(0, ...inTurn.map(({ length }) => length));
