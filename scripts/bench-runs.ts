@@ -28,8 +28,8 @@ import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
 import { ASKS_NEVER } from '../src/runs/model/permissions.ts';
 import type { Turn } from '../src/runs/model/turn.ts';
 import { claimTurns } from '../src/runs/store/queue.ts';
+import { withRuns } from '../src/runs/store/rows.ts';
 import { insertRun } from '../src/runs/store/runs.ts';
-import { withRuns } from '../src/runs/store/runs-db.ts';
 import { getTurn } from '../src/runs/store/turns.ts';
 import { compile } from './build.ts';
 

@@ -15,8 +15,8 @@ import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
 import { isTerminal } from '../src/runs/model/turn.ts';
+import { readRuns, withRuns } from '../src/runs/store/rows.ts';
 import { listRuns } from '../src/runs/store/runs.ts';
-import { readRuns, withRuns } from '../src/runs/store/runs-db.ts';
 
 const SPAWN_RATIO_MAX = 2;
 const LIST_RATIO_MAX = 3;

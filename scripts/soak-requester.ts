@@ -8,8 +8,8 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { statePaths } from '../src/core/state-paths.ts';
 import { takeAnnouncements } from '../src/runs/store/outbox.ts';
+import { readRuns, withRuns } from '../src/runs/store/rows.ts';
 import { listRuns } from '../src/runs/store/runs.ts';
-import { readRuns, withRuns } from '../src/runs/store/runs-db.ts';
 
 const LEASE_MS = 3000;
 const LIMIT = 10;

@@ -29,8 +29,8 @@ import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
 import { isTerminal, type Outcome } from '../src/runs/model/turn.ts';
+import { readRuns, withRuns } from '../src/runs/store/rows.ts';
 import { listRuns } from '../src/runs/store/runs.ts';
-import { readRuns, withRuns } from '../src/runs/store/runs-db.ts';
 import { activeTurns } from '../src/runs/store/turns.ts';
 import { compile } from './build.ts';
 

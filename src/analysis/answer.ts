@@ -4,7 +4,7 @@ import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText, oneLine } from '../core/text.ts';
 import { isFetchNamed, speaksOfFetching } from '../lessons/fetches.ts';
-import { namedByManifests } from '../lessons/manifests.ts';
+import { namedByManifests } from '../lessons/learn-project.ts';
 import { parseShell } from '../lessons/shell.ts';
 import {
   type Proposal,

@@ -3,16 +3,16 @@ import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { type EventFilter, queryEvents, type StoredEvent } from '../database/events.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
-import { findResolution } from '../lessons/store/find-resolution.ts';
 import { lessonState, listModelLessons, type StoredModelLesson } from '../lessons/store/model-lessons.ts';
+import { findResolution } from '../lessons/store/told-lessons.ts';
+import type { Skill } from '../suggestions/markdown.ts';
 import {
   type FeedbackSummary,
   feedbackSummary,
   type RuleEffect,
   ruleEffects,
   skillUses,
-} from '../suggestions/feedback-store.ts';
-import type { Skill } from '../suggestions/skill-files.ts';
+} from '../suggestions/store.ts';
 import { loadCalls } from './calls-store.ts';
 import { type CandidateGroup, findCandidates, shown as shownText, type WorkingCheck } from './candidates.ts';
 import { type Contradiction, findContradictions } from './keep-answer.ts';

@@ -1,5 +1,3 @@
-import { redactNamed } from './redact-named.ts';
-import { IMAGE_BEGINNINGS, SECRET_PLACES, TOKEN_SHAPES } from './secret-rules.ts';
 import {
   isPasswordLike,
   isReference,
@@ -7,8 +5,10 @@ import {
   isWordy,
   nameKind,
   REDACTED,
+  redactNamed,
   SearchedText,
-} from './secret-shape.ts';
+} from './redact-named.ts';
+import { IMAGE_BEGINNINGS, SECRET_PLACES, TOKEN_SHAPES } from './secret-rules.ts';
 
 /**
  * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk, in this order: what is

@@ -9,7 +9,7 @@ import { noteTask } from '../database/given-note.ts';
 import { pruneBackups, pruneOldEvents } from '../database/retention.ts';
 import { isRepositoryKnown } from '../lessons/store/lesson-log.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
-import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
+import { loadSkills, skillPlaces } from '../suggestions/markdown.ts';
 import { expireSuggestions } from '../suggestions/store.ts';
 import type { Decision, Recording, Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
@@ -30,8 +30,7 @@ import {
   type UnopenedContext,
   writeReply,
 } from './invocation.ts';
-import { record } from './store/record.ts';
-import { isSpoolWaiting, spool } from './store/spool.ts';
+import { isSpoolWaiting, record, spool } from './store/record.ts';
 import { decideSubagentStart } from './subagent-context.ts';
 
 /** Everything that writes, and what the hooks besides SubagentStart have in common: loaded when one of them is called. */

@@ -1,6 +1,7 @@
-import { SearchedText } from '../core/secret-shape.ts';
+import { SearchedText } from '../core/redact-named.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from './command.ts';
+import { maskLine } from './errors/error-key.ts';
 import { tellingLines } from './errors/error-lines.ts';
 import {
   CERTAIN_INVOCATION,
@@ -18,7 +19,6 @@ import {
   type Wordings,
 } from './failure-wordings.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
-import { maskLine } from './likeness.ts';
 import { isCheck } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { quoteFinding, quoteMessage, quotePaths, toldWords } from './tell.ts';

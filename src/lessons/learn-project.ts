@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { isRecord, type Json, parseJson, readRecord } from '../core/guards.ts';
+import { isRepository } from '../core/project.ts';
 import type { Environment } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { findProgram, withAbsolutePath } from '../system/run-command.ts';
-import { pathExists } from '../system/runtime-bun.ts';
-import { learn } from './learn.ts';
-import { namedByManifests } from './manifests.ts';
+import { pathExists, readTextFile } from '../system/runtime-bun.ts';
+import { manifestName } from './fetches.ts';
+import { type IsNamed, learn } from './learn.ts';
+import { parseShell, programOf } from './shell.ts';
 import { newestEvent, noteLearnt, noteRepository, readLog, saveLearnt } from './store/lesson-log.ts';
 
 /** So much of a session's end is looked at while somebody waits. */
@@ -112,4 +115,139 @@ function gitAt(directory: string, env: Environment): Git | undefined {
     });
     return status === 0 ? stdout.replace(/\n$/, '') : undefined;
   };
+}
+
+/** What a project's own manifests and lock files name: what of elsewhere it runs by its own word. */
+
+/** From the place of a command up to the root of its repository. */
+const LEVELS_MAX = 16;
+const BYTES_MAX = 8 * 1024 * 1024;
+
+/** Which names stand in a manifest's text. */
+type Names = (text: string) => Iterable<string>;
+
+/** Files that are written in one form, and which names stand in it. */
+const MANIFESTS: readonly (readonly [files: string, names: Names])[] = [
+  ['package.json', namesOfPackage],
+  ['package-lock.json', namesOfPackageLock],
+  ['deno.json', (text) => text.match(/(?:https?|npm|jsr):[^"\s]+/g) ?? []],
+  ['composer.json', (text) => keysOf(parseJson(text), ['require', 'require-dev'])],
+  ['pnpm-lock.yaml', all(/^ {2}'?\/?(@?[\w./-]+?)@\d/gm)],
+  ['yarn.lock', all(/^"?(@?[\w./-]+?)@/gm)],
+  ['bun.lock', all(/^ {4}"(@?[\w./-]+)": \[/gm)],
+  ['pyproject.toml Pipfile Cargo.toml mise.toml', namesOfToml],
+  ['.tool-versions', all(/^([\w.-]+)\s/gm)],
+  ['requirements.txt requirements-dev.txt', all(/^([\w.-]+)(?:\[[\w,-]*\])?\s*(?:[=~!<>;#]|$)/gm)],
+  ['poetry.lock uv.lock Cargo.lock', all(/^name = "([\w.-]+)"/gm)],
+  ['go.mod', all(/^(?:[ \t]*|require[ \t]+|tool[ \t]+)([\w-]+(?:\.[\w-]+)+\/\S+)/gm)],
+  ['Gemfile', all(/^\s*gem ['"]([\w.-]+)['"]/gm)],
+  ['docker-compose.yml docker-compose.yaml compose.yml compose.yaml', all(/^\s*image:\s*["']?([^\s"'#]+)/gm)],
+  ['Dockerfile', all(/^FROM (?:--\S+ )*(\S+)/gim)],
+];
+
+/** Looks into the manifests when it is asked first. Never throws: what cannot be read names nothing. */
+export function namedByManifests(projectPath: string): IsNamed {
+  const known = new Map<string, ReadonlySet<string>>();
+  return (fetched, place) => {
+    const name = manifestName(fetched);
+    return directoriesFrom(projectPath, place).some((directory) => {
+      const names = known.get(directory) ?? namesIn(directory);
+      known.set(directory, names);
+      return names.has(name) || names.has(fetched) || isInModule(name, names);
+    });
+  };
+}
+
+/** A package of Go is named by its module. */
+function isInModule(name: string, names: ReadonlySet<string>): boolean {
+  if (!/^[\w-]+(?:\.[\w-]+)+\//.test(name)) return false;
+  for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1))
+    if (at > name.indexOf('/') && names.has(name.slice(0, at))) return true;
+  return false;
+}
+
+function directoriesFrom(projectPath: string, place: string): string[] {
+  const inside = /^(?:[/~]|[A-Za-z]:|\.\.)/.test(place) || place.includes('\0') ? '' : place;
+  const chain: string[] = [];
+  let directory = inside === '' ? projectPath : `${projectPath}/${inside}`;
+  while (chain.length < LEVELS_MAX && directory !== '') {
+    chain.push(directory);
+    if (isRepository(directory, { pathExists, readTextFile })) return chain;
+    directory = directory.slice(0, Math.max(0, directory.search(/[\\/][^\\/]*$/)));
+  }
+  // Outside of a repository nothing above the project is its own.
+  return chain.filter((one) => one.length >= projectPath.length);
+}
+
+function namesIn(directory: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [files, read] of MANIFESTS)
+    for (const file of files.split(' '))
+      for (const name of read(readFile(`${directory}/${file}`) ?? '')) names.add(manifestName(name));
+  return names;
+}
+
+/** Lock files are large. A pipe that nobody writes to is never opened. */
+function readFile(path: string): string | undefined {
+  const { readFileSync, statSync } = process.getBuiltinModule('node:fs');
+  try {
+    const file = statSync(path, { throwIfNoEntry: false });
+    return file?.isFile() && file.size <= BYTES_MAX ? readFileSync(path, 'utf8') : undefined;
+  } catch {
+    return undefined; // What cannot be read names nothing.
+  }
+}
+
+function all(expression: RegExp): Names {
+  return (text) => Array.from(text.matchAll(expression), ([, name = '']) => name);
+}
+
+const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
+
+/** Packages with their sources, its own programs, and those that its scripts run. */
+function namesOfPackage(text: string): string[] {
+  const manifest = parseJson(text);
+  if (!isRecord(manifest)) return [];
+  const scripts = Object.values(readRecord(manifest, 'scripts')).filter((one) => typeof one === 'string');
+  const sources = DEPENDENCIES.flatMap((key) => Object.values(readRecord(manifest, key)));
+  return [
+    ...keysOf(manifest, [...DEPENDENCIES, 'bin']),
+    ...sources.filter((one) => typeof one === 'string' && one.includes(':')).map(String),
+    ...scripts.flatMap((script) => parseShell(script).flatMap(programsOf)),
+  ];
+}
+
+/** `tsc` of `npx tsc` as well. */
+function programsOf({ words }: { readonly words: readonly string[] }): string[] {
+  const program = programOf({ words });
+  const next = words[words.findIndex((word) => word.endsWith(program)) + 1];
+  return /^(?:npx|bunx|pnpx)$/.test(program) && next !== undefined ? [program, next] : [program];
+}
+
+/** What lies in node_modules, and the programs of it. */
+function namesOfPackageLock(text: string): string[] {
+  const packages = readRecord(recordOf(parseJson(text)), 'packages');
+  return Object.entries(packages).flatMap(([path, entry]) => [
+    path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
+    ...keysOf(entry, ['bin']),
+  ]);
+}
+
+/** Keys of tables and names in lists: `ruff = "^1"`, `"ruff>=1"`. */
+function namesOfToml(text: string): string[] {
+  const dependencies = text
+    .split(/^\[/m)
+    .filter((table) => /^[^\]\n]*(?:depend|packages|tools|project|uv|groups)/.test(table));
+  return dependencies.flatMap((table) => [
+    ...all(/^"?([\w@./-]+)"?\s*=/gm)(table),
+    ...all(/["']([\w.-]+)(?:\[[\w,-]*\])?\s*(?:[=~!<>;][^"']*)?["']/g)(table),
+  ]);
+}
+
+function keysOf(value: unknown, tables: readonly string[]): string[] {
+  return tables.flatMap((table) => Object.keys(readRecord(recordOf(value), table)));
+}
+
+function recordOf(value: unknown): Json {
+  return isRecord(value) ? value : {};
 }

@@ -1,9 +1,10 @@
 import { relativeFile } from '../core/project.ts';
+import { areAlike, correctness, isSameWork, sharedWords } from './command-likeness.ts';
+import { maskLine } from './errors/error-key.ts';
 import { blamedWords, culpritOf } from './failure.ts';
 import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
-import { areAlike, correctness, isSameWork, maskLine, sharedWords } from './likeness.ts';
 import { asksForHelp, isCheck, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
 import { isAssignment, joinPaths, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';

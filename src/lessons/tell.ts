@@ -1,4 +1,4 @@
-import { sharedStart } from './likeness.ts';
+import { sharedStart } from './command-likeness.ts';
 import {
   HARMLESS,
   KEEPS_SECRETS,

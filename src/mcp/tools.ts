@@ -8,9 +8,8 @@ import { sendToRun } from '../runs/send.ts';
 import { agentsFor, retryRun, type SpawnAnswer, seenByGit, spawnRun } from '../runs/spawn.ts';
 import { type StopTarget, stopRuns } from '../runs/stop.ts';
 import { queuePosition } from '../runs/store/queue.ts';
-import { runEvents } from '../runs/store/rows.ts';
+import { readRuns, runEvents } from '../runs/store/rows.ts';
 import { listRuns, type RunListing } from '../runs/store/runs.ts';
-import { readRuns } from '../runs/store/runs-db.ts';
 import { turnsAwaited, waitForRuns } from '../runs/wait.ts';
 import type { RunsWorld } from '../runs/world.ts';
 import {

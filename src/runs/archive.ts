@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Run, runDirectory } from './model/run.ts';
 import { dueArchives, postponeArchive, setArchived } from './store/archive.ts';
+import { readRuns, withRuns } from './store/rows.ts';
 import { getRun } from './store/runs.ts';
-import { readRuns, withRuns } from './store/runs-db.ts';
 import { checkpoint, orLogged } from './world.ts';
 
 /** Archiving renames the transcripts of a run in their directory and removes its clients' directories. Its rows stay. */

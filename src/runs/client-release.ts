@@ -7,8 +7,8 @@ import type { StatePaths } from '../core/state-paths.ts';
 import { writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import { findProgram, runCommand } from '../system/run-command.ts';
+import { readRuns, withRuns } from './store/rows.ts';
 import { changeRun, getRun } from './store/runs.ts';
-import { readRuns, withRuns } from './store/runs-db.ts';
 import { logRunFailure, type RunsWorld } from './world.ts';
 
 /** Which release of a client is installed. Asking takes a start of it: a supervisor asks, once for each program file. */

@@ -7,8 +7,8 @@ import { isoTime } from './model/stats.ts';
 import { NO_USAGE, runtimeMs, type Turn } from './model/turn.ts';
 import { queuePosition } from './store/queue.ts';
 import type { RunEvent } from './store/rows.ts';
+import { readRuns } from './store/rows.ts';
 import { countRuns, listRuns, type RunFilter, type RunListing } from './store/runs.ts';
-import { readRuns } from './store/runs-db.ts';
 import { turnsOf } from './store/turns.ts';
 import type { RunsWorld } from './world.ts';
 

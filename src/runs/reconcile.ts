@@ -8,14 +8,14 @@ import { inboxMark } from './model/run.ts';
 import type { Turn } from './model/turn.ts';
 import { waitingRequesters } from './store/outbox.ts';
 import { claimOrphans, claimTurns, unclaim } from './store/queue.ts';
-import { readRuns, withRuns } from './store/runs-db.ts';
+import { readRuns, withRuns } from './store/rows.ts';
 import { activeLiveness, type TurnLiveness } from './store/turns.ts';
 import { checkpoint, isInsideRun, logRunFailure, orLogged, ownProgram, type RunsWorld } from './world.ts';
 
 /** How long a supervisor may take to take over the turn that was claimed for it. */
 const TAKE_OVER_MS = 3000;
-/** With the time above, a supervisor that died is replaced within about five seconds. */
-const RECONCILE_EVERY_MS = 2000;
+/** How often each process that lives for a while reconciles: with the time above a supervisor that died is replaced within five seconds. */
+export const RECONCILE_EVERY_MS = 2000;
 
 /** reconcile(), and archives runs that are due. Never throws: failures are in logs/runs.log. */
 export function reconcileAndArchive(world: RunsWorld): void {

@@ -21,9 +21,8 @@ import {
 } from './model/permissions.ts';
 import { isLive, type Requester, type Run, type RunWithMessages, requesterKey } from './model/run.ts';
 import { isTerminal, type Turn } from './model/turn.ts';
-import { addRunEvent } from './store/rows.ts';
+import { addRunEvent, readRuns, withRuns } from './store/rows.ts';
 import { getRun, listRuns, type RunListing } from './store/runs.ts';
-import { readRuns, withRuns } from './store/runs-db.ts';
 import { turnsOf } from './store/turns.ts';
 import { isInsideRun, orLogged, type Refusal, type RunsWorld } from './world.ts';
 

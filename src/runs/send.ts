@@ -11,7 +11,7 @@ import { ownRun, refusalInside, senderPermissions } from './requester.ts';
 import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 import { spent } from './store/limits.ts';
 import { claimTurns } from './store/queue.ts';
-import { withRuns } from './store/runs-db.ts';
+import { withRuns } from './store/rows.ts';
 import { appendTurn } from './store/turns.ts';
 import type { Refusal, RunsWorld } from './world.ts';
 

@@ -25,8 +25,8 @@ import {
 } from './spawn-plan.ts';
 import type { SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
+import { readRuns, withRuns } from './store/rows.ts';
 import { type Insertion, insertRun, type NewRun, runsIn } from './store/runs.ts';
-import { readRuns, withRuns } from './store/runs-db.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
 import { directoryBefore, uncommittedFiles } from './workspace/worktree.ts';
 import { checkpoint, type Refusal, type RunsWorld } from './world.ts';

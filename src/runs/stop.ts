@@ -5,7 +5,7 @@ import type { Requester, RunWithTurn, TurnName } from './model/run.ts';
 import { isTerminal, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { reconcile } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
-import { withRuns } from './store/runs-db.ts';
+import { withRuns } from './store/rows.ts';
 import {
   announceEnd,
   endTurn,

@@ -5,8 +5,8 @@ import type { Requester, RunWithTurn, TurnName } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
 import { reconcileAndArchive, reconcileRegularly } from './reconcile.ts';
 import { isAnnouncing, waitingAnnouncements } from './store/outbox.ts';
+import { dataVersion, openRunsDb, readRuns } from './store/rows.ts';
 import { getRun } from './store/runs.ts';
-import { dataVersion, openRunsDb, readRuns } from './store/runs-db.ts';
 import { awaitedTurns, getTurn, turnsOf } from './store/turns.ts';
 import type { RunsWorld } from './world.ts';
 

@@ -2,7 +2,15 @@ import { pathExists, readTextFile } from '#runtime';
 import { isRecord, type Json } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
-import { type Config, HOOK_SETTINGS, parseSettings } from './hook-settings.ts';
+import {
+  type Config,
+  HOOK_SETTINGS,
+  isSetting,
+  parseSettings,
+  readSection,
+  type Section,
+  type Setting,
+} from './hook-settings.ts';
 import {
   NO_SUCH_SETTING,
   RUN_SETTINGS,
@@ -11,7 +19,6 @@ import {
   takeSection,
   takeSetting,
 } from './run-settings.ts';
-import { isSetting, readSection, type Section, type Setting } from './setting.ts';
 
 const SETTINGS = { ...HOOK_SETTINGS, ...RUN_SETTINGS };
 

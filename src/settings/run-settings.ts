@@ -5,7 +5,6 @@ import { isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { grantProblem } from '../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { entryProblem } from '../runs/model/tool-policy.ts';
-import { parseSettings } from './hook-settings.ts';
 import {
   boolean,
   isNumber,
@@ -13,6 +12,7 @@ import {
   isWord,
   names,
   oneOf,
+  parseSettings,
   type Report,
   readSection,
   row,
@@ -20,7 +20,7 @@ import {
   type Setting,
   type Type,
   typeOf,
-} from './setting.ts';
+} from './hook-settings.ts';
 
 export const NO_SUCH_SETTING = 'no such setting; it has no effect';
 const AGENT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/i;

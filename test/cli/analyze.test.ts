@@ -3,7 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { analyzeCommand } from '../../src/cli/analyze.ts';
 import { suggestionsCommand } from '../../src/cli/suggestions.ts';
 import { insertEvent } from '../../src/database/events.ts';
-import { spool } from '../../src/hooks/store/spool.ts';
+import { spool } from '../../src/hooks/store/record.ts';
 import { withMarker } from '../../src/system/processes.ts';
 import { makeFakeClient } from '../analysis/fake-client.ts';
 import { madeCalls, storeCalls } from '../analysis/made-calls.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { isRecord, type Json, parseJson } from '../../src/core/guards.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { requesterKey } from '../../src/runs/model/run.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { pathExists, readTextFile } from '../../src/system/runtime-bun.ts';
 import { ended } from '../runs/store/made-up.ts';

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Json } from '../../src/core/guards.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';

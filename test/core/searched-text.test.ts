@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { SearchedText } from '../../src/core/secret-shape.ts';
+import { SearchedText } from '../../src/core/redact-named.ts';
 
 /** Few characters, so that words occur; the text has also letters that become ASCII, or two letters, in lower case. */
 const letters = (of: string, lengthMax: number) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { CHECKPOINT_VARIABLE } from '../../src/runs/world.ts';
 import { runsHome } from '../runs/runs-home.ts';
 import { tell } from '../runs/told.ts';

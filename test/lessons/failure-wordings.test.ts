@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { SearchedText } from '../../src/core/secret-shape.ts';
+import { SearchedText } from '../../src/core/redact-named.ts';
 import { CERTAIN_INVOCATION, LIKELY_INVOCATION } from '../../src/lessons/failure-wordings.ts';
 
 for (const [near, wording] of [...CERTAIN_INVOCATION, ...LIKELY_INVOCATION]) {

@@ -4,10 +4,10 @@ import {
   correctness,
   isSameWork,
   likeness,
-  maskLine,
   sharedInOrder,
   sharedWords,
-} from '../../src/lessons/likeness.ts';
+} from '../../src/lessons/command-likeness.ts';
+import { maskLine } from '../../src/lessons/errors/error-key.ts';
 import { parseShell, type SimpleCommand } from '../../src/lessons/shell.ts';
 
 const command = (line: string) => parseShell(line)[0] as SimpleCommand;

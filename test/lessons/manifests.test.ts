@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { namedByManifests } from '../../src/lessons/manifests.ts';
+import { namedByManifests } from '../../src/lessons/learn-project.ts';
 import { putFile } from '../support/tree.ts';
 
 const ROOT = mkdtempSync(`${tmpdir()}/manifests-`);

@@ -1,6 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { NewAnnouncement } from '../../src/runs/model/announcement.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { endTurn } from '../../src/runs/store/turns.ts';
 import { ended, ending, started } from '../runs/store/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Json } from '../../src/core/guards.ts';
-import { runEvents } from '../../src/runs/store/rows.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { runEvents, withRuns } from '../../src/runs/store/rows.ts';
 import { ended, started } from '../runs/store/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type ConnectOptions, connect, keyOf, projectIn, SERVER } from './mcp-client.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Json } from '../../src/core/guards.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
 import { spawn } from '../runs/store/made-up.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type Connected, connect, keyOf, projectIn } from './mcp-client.ts';

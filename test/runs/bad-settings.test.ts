@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { sendToRun } from '../../src/runs/send.ts';
 import { retryRun, spawnRun } from '../../src/runs/spawn.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { activeTurns, endTurn, getTurn } from '../../src/runs/store/turns.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
 import { madeEnding } from '../support/made-run.ts';

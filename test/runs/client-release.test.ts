@@ -3,8 +3,8 @@ import { chmodSync, existsSync, readFileSync, utimesSync } from 'node:fs';
 import { clientNamed } from '../../src/clients/clients.ts';
 import { noteRelease, releaseWarning } from '../../src/runs/client-release.ts';
 import { spawnRun } from '../../src/runs/spawn.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
 import { accepted, runsHome } from './runs-home.ts';
 

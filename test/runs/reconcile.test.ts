@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Turn } from '../../src/runs/model/turn.ts';
 import { reconcile, reconcileAndArchive } from '../../src/runs/reconcile.ts';
 import { spawnRun } from '../../src/runs/spawn.ts';
-import { openRunsDb, withRuns } from '../../src/runs/store/runs-db.ts';
+import { openRunsDb, withRuns } from '../../src/runs/store/rows.ts';
 import { activeTurns, changeTurn } from '../../src/runs/store/turns.ts';
 import { supervise } from '../../src/runs/supervisor/supervise.ts';
 import { waitForRuns } from '../../src/runs/wait.ts';

@@ -7,7 +7,7 @@ import { requesterHere } from '../../src/runs/requester.ts';
 import { type SpawnAnswer, spawnRun } from '../../src/runs/spawn.ts';
 import type { SpawnRequest } from '../../src/runs/spawn-plan.ts';
 import { waitingAnnouncements } from '../../src/runs/store/outbox.ts';
-import { readRuns } from '../../src/runs/store/runs-db.ts';
+import { readRuns } from '../../src/runs/store/rows.ts';
 import { turnsOf } from '../../src/runs/store/turns.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
 import { isAlive } from '../../src/system/process-identity.ts';

@@ -3,8 +3,8 @@ import { markInbox } from '../../src/runs/delivery/deliver.ts';
 import type { NewAnnouncement } from '../../src/runs/model/announcement.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { claimTurns } from '../../src/runs/store/queue.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { insertRun } from '../../src/runs/store/runs.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
 import { endTurn } from '../../src/runs/store/turns.ts';
 import { madeEnding, madeRun } from '../support/made-run.ts';
 

@@ -8,9 +8,8 @@ import {
   readPath,
   writePath,
 } from '../../src/settings/all-settings.ts';
-import { readConfig } from '../../src/settings/hook-settings.ts';
+import { oneOf, readConfig, readSection, row } from '../../src/settings/hook-settings.ts';
 import { orNull } from '../../src/settings/run-settings.ts';
-import { oneOf, readSection, row } from '../../src/settings/setting.ts';
 
 const DEFAULT_CONFIG = readConfig({});
 const DEFAULTS = parseConfig({}).config;

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Environment, StatePaths } from '../../src/core/state-paths.ts';
-import { spool } from '../../src/hooks/store/spool.ts';
+import { spool } from '../../src/hooks/store/record.ts';
 import { type Check, type DoctorOptions, examine } from '../../src/setup/doctor.ts';
 import type { InstallOptions } from '../../src/setup/install.ts';
 import { realPath } from '../../src/system/atomic-file.ts';

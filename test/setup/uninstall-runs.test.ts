@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { uninstallCommand } from '../../src/cli/uninstall.ts';
+import { withRuns } from '../../src/runs/store/rows.ts';
 import { changeRun } from '../../src/runs/store/runs.ts';
-import { withRuns } from '../../src/runs/store/runs-db.ts';
 import { prepareWorktree } from '../../src/runs/workspace/worktree.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import { callHere } from '../cli/call.ts';

@@ -10,10 +10,9 @@ import {
 } from '../../runs/delivery/deliver.ts';
 import { type Announcement, announceBody } from '../../runs/model/announcement.ts';
 import { dismissAnnouncements, waitingAnnouncements } from '../../runs/store/outbox.ts';
-import { readRuns, withRuns } from '../../runs/store/runs-db.ts';
+import { readRuns, withRuns } from '../../runs/store/rows.ts';
 import { EXIT } from '../context.ts';
 import { shownText, visible } from '../output.ts';
-import { visibleLine } from './run-words.ts';
 import {
   answer,
   complain,
@@ -23,6 +22,7 @@ import {
   type JsonFlag,
   type RunsHere,
   type SubagentsCommand,
+  visibleLine,
 } from './runs-here.ts';
 
 /** Nothing that waits is longer. */

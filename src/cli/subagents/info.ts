@@ -12,14 +12,17 @@ import { isTerminal, runtimeMs, type Turn, type Usage } from '../../runs/model/t
 import { eventView } from '../../runs/read-log.ts';
 import { waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { queuePosition } from '../../runs/store/queue.ts';
-import { type RunEvent, runEvents } from '../../runs/store/rows.ts';
+import { type RunEvent, readRuns, runEvents } from '../../runs/store/rows.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { readRuns } from '../../runs/store/runs-db.ts';
 import { turnsOf } from '../../runs/store/turns.ts';
 import {
+  aboutRun,
+  answer,
   hidesFailure,
+  type JsonFlag,
   keepsWorktree,
   nameOf,
+  type RunsHere,
   runJson,
   safeLine,
   safeText,
@@ -27,8 +30,7 @@ import {
   timesOf,
   transcriptPath,
   visibleLine,
-} from './run-words.ts';
-import { aboutRun, answer, type JsonFlag, type RunsHere } from './runs-here.ts';
+} from './runs-here.ts';
 import { endReason } from './wait.ts';
 
 const EVENTS_MAX = 5;

@@ -9,16 +9,20 @@ import type { RunListing } from '../../runs/store/runs.ts';
 import { EXIT, limitUpTo } from '../context.ts';
 import { cutToWidth } from '../output.ts';
 import {
+  answer,
+  complain,
   hidesFailure,
+  type JsonFlag,
   keepsWorktree,
   nameOf,
+  type RunsHere,
   runJson,
+  type SubagentsCommand,
   shortId,
   stateWords,
   visibleLine,
   writtenAtMs,
-} from './run-words.ts';
-import { answer, complain, type JsonFlag, type RunsHere, type SubagentsCommand } from './runs-here.ts';
+} from './runs-here.ts';
 
 type ListFlags = JsonFlag & {
   readonly all?: true;

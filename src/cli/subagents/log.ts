@@ -13,18 +13,19 @@ import {
 } from '../../runs/model/run-log.ts';
 import { isTerminal, type Turn } from '../../runs/model/turn.ts';
 import { readLog } from '../../runs/read-log.ts';
-import { readRuns } from '../../runs/store/runs-db.ts';
+import { readRuns } from '../../runs/store/rows.ts';
 import { turnsOf } from '../../runs/store/turns.ts';
 import type { CliContext } from '../context.ts';
 import { shownText } from '../output.ts';
-import { nameOf, visibleLine } from './run-words.ts';
 import {
   answer,
   complainUsage,
   findRun,
   type JsonFlag,
+  nameOf,
   type RunsHere,
   type SubagentsCommand,
+  visibleLine,
 } from './runs-here.ts';
 
 type LogFlags = JsonFlag & { readonly follow?: true };

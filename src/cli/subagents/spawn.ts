@@ -8,7 +8,6 @@ import type { RunListing } from '../../runs/store/runs.ts';
 import type { WaitAnswer } from '../../runs/wait.ts';
 import { choice, EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
-import { shortId, visibleLine } from './run-words.ts';
 import {
   aboutRun,
   complain,
@@ -18,6 +17,8 @@ import {
   readSeconds,
   refuse,
   type SubagentsCommand,
+  shortId,
+  visibleLine,
 } from './runs-here.ts';
 import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 

@@ -3,15 +3,16 @@ import { type StopAnswer, type StopTarget, stopRuns } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
-import { nameOf, visibleLine } from './run-words.ts';
 import {
   complainUsage,
   findRunOrAll,
   isPerson,
   type JsonFlag,
+  nameOf,
   type RunsHere,
   refuse,
   type SubagentsCommand,
+  visibleLine,
 } from './runs-here.ts';
 
 type Done = Extract<StopAnswer, { status: 'done' }>;

@@ -6,21 +6,26 @@ import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
 import { newestEntry } from '../../runs/read-log.ts';
 import { sendToRun } from '../../runs/send.ts';
 import { reportedWords } from '../../runs/store/outbox.ts';
-import { readRuns } from '../../runs/store/runs-db.ts';
+import { readRuns } from '../../runs/store/rows.ts';
 import { turnsAwaited, type WaitAnswer, type WaitOptions, waitForRuns } from '../../runs/wait.ts';
 import { EXIT, PROGRAM } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
-import { nameOf, safeText, shortId, timesOf, visibleLine, writtenAtMs } from './run-words.ts';
 import {
   complain,
   complainUsage,
   findRun,
   findRunOrAll,
   type JsonFlag,
+  nameOf,
   type RunsHere,
   readSeconds,
   refuse,
   type SubagentsCommand,
+  safeText,
+  shortId,
+  timesOf,
+  visibleLine,
+  writtenAtMs,
 } from './runs-here.ts';
 
 /** Waiting for turns, with a line of progress on a terminal, and what is said of them then. */

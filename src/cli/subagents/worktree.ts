@@ -7,8 +7,15 @@ import { discardWorktree, lossOf } from '../../runs/workspace/worktree.ts';
 import { isMerged, mergeChanges, readChanges, type TreeRun } from '../../runs/workspace/worktree-changes.ts';
 import { EXIT, PROGRAM } from '../context.ts';
 import { colouredDiff, printJson } from '../output.ts';
-import { visibleLine } from './run-words.ts';
-import { aboutRun, answer, callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import {
+  aboutRun,
+  answer,
+  callPlace,
+  complain,
+  type JsonFlag,
+  type RunsHere,
+  visibleLine,
+} from './runs-here.ts';
 
 /** What a run has changed in a working tree of its own: to be seen, brought in, or dropped. */
 

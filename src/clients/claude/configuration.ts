@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
 import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
 import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
+import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
 import {
   type ClientUser,
   configIn,
@@ -12,7 +13,6 @@ import {
   type Route,
   RouteRefusal,
 } from '../route.ts';
-import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../session-record.ts';
 
 /** Names, not `CLAUDE_CODE_*`: a client that runs inside another must not inherit that one's session. */
 const OWN: readonly string[] = [

@@ -3,6 +3,7 @@ import { isRecord, type Json, readRecord, readString } from '../../core/guards.t
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
+import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
 import {
   absoluteIn,
   type ClientUser,
@@ -14,7 +15,6 @@ import {
   RouteRefusal,
 } from '../route.ts';
 import type { McpRegistration } from '../server-entry.ts';
-import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../session-record.ts';
 
 /** Where questions go, and with which login; how they are answered is not the point. */
 const CARRIED: readonly string[] = [

@@ -1,5 +1,5 @@
-import { OF_THE_SYSTEM } from './error-names.ts';
 import { CAUSES } from './error-wordings.ts';
+import { OF_THE_SYSTEM } from './names-in-errors.ts';
 
 /** What identifies an error exactly: its code, and the program that is missing. */
 

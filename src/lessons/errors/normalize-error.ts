@@ -17,7 +17,7 @@ const EXIT_LINE = /^Exit code \d+(?:\r?\n)+(?=\S)/;
 const SCRIPT_LINES = /^(?:(?:> [^\n]*|[ \t\r]*)\n)+(?=[^\n])/;
 
 /**
- * The form under which an error is recognised again: quoted parts, paths and numbers become `<STR>`, `<PATH>` and
+ * An error in the form of the rows that earlier versions stored (today's key is error-key.ts): quoted parts, paths and numbers become `<STR>`, `<PATH>` and
  * `<N>`; at most 200 UTF-16 units. The order of the steps is that of the rows that earlier versions stored
  * (REQ-RA-001). The leading `Exit code N` line and the
  * lines in which a package manager repeats the script say nothing when a message follows them, so they go.

@@ -17,7 +17,7 @@ import {
   OF_THE_SYSTEM,
   shareName,
   wordsAndNames,
-} from './error-names.ts';
+} from './names-in-errors.ts';
 
 /**
  * How alike two errors are: no model, no daemon, the same answer every time. Compared are the words of the lines that

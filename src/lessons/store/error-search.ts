@@ -1,6 +1,6 @@
 import type { Db } from '../../database/connection.ts';
 import type { Row } from '../../database/sqlite.ts';
-import type { NamesThatDiffer } from '../errors/error-names.ts';
+import type { NamesThatDiffer } from '../errors/names-in-errors.ts';
 import { isInformative } from '../errors/normalize-error.ts';
 import {
   areDifferent,
@@ -13,8 +13,7 @@ import {
   namesOf,
 } from '../errors/similarity.ts';
 import { type ErrorFilter, filterCondition } from './error-entries.ts';
-import { findResolution, type KnownError, knownError } from './find-resolution.ts';
-import { type Scope, tellableScopes } from './told-lessons.ts';
+import { findResolution, type KnownError, knownError, type Scope, tellableScopes } from './told-lessons.ts';
 
 /** Searching errors for a person: the index of SQLite finds and ranks. */
 

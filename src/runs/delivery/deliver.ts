@@ -15,7 +15,7 @@ import {
   serversOf,
   takeAnnouncements,
 } from '../store/outbox.ts';
-import { readRuns, withRuns } from '../store/runs-db.ts';
+import { readRuns, withRuns } from '../store/rows.ts';
 import { checkpoint, isInsideRun, type RunsWorld } from '../world.ts';
 
 /** What is delivered to a requester: one text, and the announcements in it. */

@@ -11,7 +11,7 @@ import {
   isSameProcess,
   type ProcessIdentity,
 } from '../../system/process-identity.ts';
-import { reconcile } from '../reconcile.ts';
+import { RECONCILE_EVERY_MS, reconcile } from '../reconcile.ts';
 import {
   acknowledgeNamed,
   acknowledgeSession,
@@ -23,7 +23,7 @@ import {
   serverOf,
   waiterOf,
 } from '../store/outbox.ts';
-import { dataVersion, openRunsDb, readRuns, withRuns } from '../store/runs-db.ts';
+import { dataVersion, openRunsDb, readRuns, withRuns } from '../store/rows.ts';
 import { isInsideRun, type RunsWorld, thisProcess } from '../world.ts';
 import { acknowledgeDelivery, confirmSaid, type Reader, returnDelivery, takeDelivery } from './deliver.ts';
 
@@ -115,8 +115,6 @@ export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
 const LOOK_MS = 200;
 /** Announcements within this time are delivered together. */
 const TOGETHER_MS = 2000;
-/** How often it reconciles, and checks whether the client still lives. */
-const RECONCILE_MS = 2000;
 /** The exit code that wakes. */
 const WAKES = 2;
 const TEXT_LENGTH_MAX = 9500;
@@ -182,7 +180,7 @@ async function isToBeWoken(
     const nowMs = performance.now();
     const found = dataVersion(db);
     if (nowMs >= nextReconcileMs) {
-      nextReconcileMs = nowMs + RECONCILE_MS;
+      nextReconcileMs = nowMs + RECONCILE_EVERY_MS;
       if (!isSameProcess(client)) return false;
       reconcile(world);
       version = undefined; // Leases and the time for wording expire without a write.

@@ -9,7 +9,7 @@ import { turnFiles } from '../model/run.ts';
 import type { Ending, Turn } from '../model/turn.ts';
 import { reconcileAndArchive, reconcileRegularly } from '../reconcile.ts';
 import { reword } from '../store/outbox.ts';
-import { openRunsDb } from '../store/runs-db.ts';
+import { openRunsDb } from '../store/rows.ts';
 import { endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
 import { checkpoint, logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';

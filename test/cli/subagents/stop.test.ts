@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { inboxMark } from '../../../src/runs/model/run.ts';
 import type { Turn } from '../../../src/runs/model/turn.ts';
 import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
-import { dataVersion, openRunsDb } from '../../../src/runs/store/runs-db.ts';
+import { dataVersion, openRunsDb } from '../../../src/runs/store/rows.ts';
 import { appendTurn, getTurn } from '../../../src/runs/store/turns.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 

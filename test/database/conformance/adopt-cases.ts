@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { openSqlite } from '#sqlite';
-import { getCachedAnalysis } from '../../../src/database/analysis-cache.ts';
 import type { Db } from '../../../src/database/connection.ts';
 import { MigrationDeferred } from '../../../src/database/db.ts';
-import { queryEvents } from '../../../src/database/events.ts';
+import { getCachedAnalysis, queryEvents } from '../../../src/database/events.ts';
 import { pruneOldEvents } from '../../../src/database/retention.ts';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { recordPersonsFix } from '../../../src/lessons/store/error-entries.ts';
 import { searchErrorKB } from '../../../src/lessons/store/error-search.ts';
-import { findResolution } from '../../../src/lessons/store/find-resolution.ts';
+import { findResolution } from '../../../src/lessons/store/told-lessons.ts';
 import { SECRETS } from '../../support/made-up.ts';
 import {
   type Case,

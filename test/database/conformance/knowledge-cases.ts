@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { getCachedAnalysis } from '../../../src/database/analysis-cache.ts';
 import type { Db } from '../../../src/database/connection.ts';
+import { getCachedAnalysis } from '../../../src/database/events.ts';
 import {
   countShown,
   recordPersonsFix,
@@ -8,8 +8,8 @@ import {
   wasShown,
 } from '../../../src/lessons/store/error-entries.ts';
 import { searchErrorKB } from '../../../src/lessons/store/error-search.ts';
-import { findResolution } from '../../../src/lessons/store/find-resolution.ts';
 import { noteRepository, sameInClones, setShared } from '../../../src/lessons/store/lesson-log.ts';
+import { findResolution } from '../../../src/lessons/store/told-lessons.ts';
 import { type Case, count, failure, tell, time } from './context.ts';
 
 /** The error knowledge base and the cache of analyses. */

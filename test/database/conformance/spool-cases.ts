@@ -15,8 +15,7 @@ import {
 import type { Db } from '../../../src/database/connection.ts';
 import { queryEvents } from '../../../src/database/events.ts';
 import type { Recording } from '../../../src/hooks/decision.ts';
-import { record } from '../../../src/hooks/store/record.ts';
-import { isSpoolWaiting, spool } from '../../../src/hooks/store/spool.ts';
+import { isSpoolWaiting, record, spool } from '../../../src/hooks/store/record.ts';
 import { type Case, checkIntegrity, count, failure, prompt, success, time } from './context.ts';
 
 /** Recordings that wait for a writer. */

@@ -1,8 +1,7 @@
 import { rmdirSync } from 'node:fs';
 import { openSqlite } from '#sqlite';
 import { getDb } from '../../../src/database/db.ts';
-import { record } from '../../../src/hooks/store/record.ts';
-import { spool } from '../../../src/hooks/store/spool.ts';
+import { record, spool } from '../../../src/hooks/store/record.ts';
 import { pathsIn, prompt, time } from './context.ts';
 
 /** What cases let other processes do. Each role prints `ready` when it has begun. */

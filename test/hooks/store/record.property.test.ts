@@ -6,8 +6,7 @@ import type { Db } from '../../../src/database/connection.ts';
 import { getDb } from '../../../src/database/db.ts';
 import { pruneOldEvents } from '../../../src/database/retention.ts';
 import type { Recording } from '../../../src/hooks/decision.ts';
-import { record } from '../../../src/hooks/store/record.ts';
-import { spool } from '../../../src/hooks/store/spool.ts';
+import { record, spool } from '../../../src/hooks/store/record.ts';
 import { isInformative } from '../../../src/lessons/errors/normalize-error.ts';
 import {
   checkIntegrity,

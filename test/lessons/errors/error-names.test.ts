@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { wordsAndNames } from '../../../src/lessons/errors/error-names.ts';
+import { wordsAndNames } from '../../../src/lessons/errors/names-in-errors.ts';
 
 const named: [line: string, names: string[]][] = [
   ["Error: Cannot find module '@shop/core/tax.js'", ['tax.js']],

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Requester } from '../../../src/runs/model/run.ts';
 import { spawnRun } from '../../../src/runs/spawn.ts';
 import { enterListener, waiterOf } from '../../../src/runs/store/outbox.ts';
-import { readRuns, withRuns } from '../../../src/runs/store/runs-db.ts';
+import { readRuns, withRuns } from '../../../src/runs/store/rows.ts';
 import { getTurn } from '../../../src/runs/store/turns.ts';
 import { identityNow, isAlive } from '../../../src/system/process-identity.ts';
 import { accepted, type RunsHome, runsHome } from '../runs-home.ts';

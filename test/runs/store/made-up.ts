@@ -9,8 +9,8 @@ import type { Ending, Turn } from '../../../src/runs/model/turn.ts';
 import { NO_USAGE, type Usage } from '../../../src/runs/model/turn.ts';
 import type { SpawnLimits } from '../../../src/runs/store/limits.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
+import { openRunsDb } from '../../../src/runs/store/rows.ts';
 import { type Insertion, insertRun, type NewRun } from '../../../src/runs/store/runs.ts';
-import { openRunsDb } from '../../../src/runs/store/runs-db.ts';
 import { changeTurn, endTurn } from '../../../src/runs/store/turns.ts';
 
 /** Runs, ends and announcements for the tests of the store. */

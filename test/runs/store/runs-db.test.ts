@@ -5,8 +5,8 @@ import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { ASKS_FIRST } from '../../../src/runs/model/permissions.ts';
 import { undelivered } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
+import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/runs/store/rows.ts';
 import { getRun, listRuns } from '../../../src/runs/store/runs.ts';
-import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/runs/store/runs-db.ts';
 import { awaitedTurns, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
 import {
   A,

@@ -4,8 +4,8 @@ import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { isTerminal, type Turn } from '../../../src/runs/model/turn.ts';
 import { acknowledge, takeAnnouncements, undelivered } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
+import { openRunsDb } from '../../../src/runs/store/rows.ts';
 import { countRuns } from '../../../src/runs/store/runs.ts';
-import { openRunsDb } from '../../../src/runs/store/runs-db.ts';
 import { activeTurns, changeTurn, endTurn } from '../../../src/runs/store/turns.ts';
 import { announcement, ending, LANE, LIMITS, spawn } from './made-up.ts';
 

@@ -4,8 +4,8 @@ import { takeDelivery } from '../../../src/runs/delivery/deliver.ts';
 import { runDirectory, turnFiles } from '../../../src/runs/model/run.ts';
 import { isTerminal } from '../../../src/runs/model/turn.ts';
 import { reconcile } from '../../../src/runs/reconcile.ts';
+import { withRuns } from '../../../src/runs/store/rows.ts';
 import { listRuns } from '../../../src/runs/store/runs.ts';
-import { withRuns } from '../../../src/runs/store/runs-db.ts';
 import { CHECKPOINT_VARIABLE } from '../../../src/runs/world.ts';
 import { type RunsHome, runsHome } from '../runs-home.ts';
 

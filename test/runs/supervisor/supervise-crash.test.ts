@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { Turn } from '../../../src/runs/model/turn.ts';
 import { isTerminal } from '../../../src/runs/model/turn.ts';
-import { withRuns } from '../../../src/runs/store/runs-db.ts';
+import { withRuns } from '../../../src/runs/store/rows.ts';
 import { activeTurns, changeTurn } from '../../../src/runs/store/turns.ts';
 import { readEvents } from '../../support/home.ts';
 import { onlyTurn, type Story, type SupervisorHome, supervisorHome } from './supervisor-home.ts';

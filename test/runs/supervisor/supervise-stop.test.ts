@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { withRuns } from '../../../src/runs/store/runs-db.ts';
+import { withRuns } from '../../../src/runs/store/rows.ts';
 import { changeTurn, getTurn } from '../../../src/runs/store/turns.ts';
 import {
   currentBoot,

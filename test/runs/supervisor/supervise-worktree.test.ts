@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync } from 'node:fs';
-import { withRuns } from '../../../src/runs/store/runs-db.ts';
+import { withRuns } from '../../../src/runs/store/rows.ts';
 import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
