@@ -1,4 +1,3 @@
-import { oneLine } from '../core/text.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
 /** How alike two commands are, and what messages about one rule share. */
