@@ -331,6 +331,41 @@ describe('rule 8: statements of SQL stand in database/, in a folder store/ or in
   });
 });
 
+describe('rule 9: a test that starts a process is a .process.test.ts', () => {
+  const STARTS = /Bun\.spawn(?:Sync)?\(|\bspawnSync\(|\.main\.ts/;
+  const texts = (directory: string) =>
+    new Map(
+      [...new Bun.Glob('test/**/*.ts').scanSync({ cwd: directory })].map((file) => [
+        file,
+        readFileSync(join(directory, file), 'utf8'),
+      ]),
+    );
+  /** The tests that start one themselves or by what they import, without the name for it. */
+  function misnamed(files: ReadonlyMap<string, string>): string[] {
+    const starting = new Set([...files].flatMap(([file, text]) => (STARTS.test(text) ? [file] : [])));
+    for (let before = -1; before < starting.size; ) {
+      before = starting.size;
+      for (const [file, text] of files)
+        for (const [, target = ''] of text.matchAll(/from '(\.[^']+)'/g))
+          if (starting.has(join(file, '..', target))) starting.add(file);
+    }
+    return [...starting].filter((file) => file.endsWith('.test.ts') && !file.endsWith('.process.test.ts'));
+  }
+
+  test('in test/', () => check(misnamed(texts(ROOT))));
+
+  test('reports one that does, and one that imports what does', () => {
+    const files: [string, string][] = [
+      ['test/a.test.ts', `Bun.${'spawn'}(['sh'])`],
+      ['test/b.test.ts', "import { run } from './support/run.ts';"],
+      ['test/c.test.ts', 'expect(1).toBe(1)'],
+      ['test/d.process.test.ts', `Bun.${'spawnSync'}(['sh'])`],
+      ['test/support/run.ts', `Bun.${'spawnSync'}(['sh'])`],
+    ];
+    expect(misnamed(new Map(files))).toEqual(['test/a.test.ts', 'test/b.test.ts']);
+  });
+});
+
 describe('every exported function says what it is for', () => {
   test('in src/', () => {
     check([...TEXTS].flatMap(([file, text]) => withoutDocstring(text).map((name) => `${file}: ${name}()`)));

@@ -197,7 +197,7 @@ describe('runClientToEnd()', () => {
     const interrupt = new AbortController();
     const launch = launchOf(`${LEAVES}; sleep 100`);
     const end = runClientToEnd(launch, { ...WAITING, signal: interrupt.signal });
-    await said(launch, 'left');
+    await Promise.race([end, said(launch, 'left')]);
     interrupt.abort();
     expect(await end).toEqual({ kind: 'failed', reason: 'it was interrupted' });
     expect(marked(launch)).toEqual([]);

@@ -7,7 +7,7 @@ import { BINARY } from '../support/program.ts';
 import { Dice, type Planted, plantedOf } from '../support/secret-kinds.ts';
 import { Transcript, transcriptPath } from '../support/transcripts.ts';
 
-/** `SECRETS_ROUNDS=20 SECRETS_SEED=$RANDOM bun test test/e2e/secrets.test.ts` plants more and other ones. */
+/** `SECRETS_ROUNDS=20 SECRETS_SEED=$RANDOM bun test test/e2e/secrets.process.test.ts` plants more and other ones. */
 const ROUNDS = Number(process.env.SECRETS_ROUNDS ?? 1);
 const SEED = Number(process.env.SECRETS_SEED ?? 20260102);
 const LEFT_MAX = 0.03;
