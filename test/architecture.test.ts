@@ -366,6 +366,25 @@ describe('rule 9: a test that starts a process is a .process.test.ts', () => {
   });
 });
 
+describe('rule 10: ARCHITECTURE.md is a page, and what it and docs/ name exists', () => {
+  const missing = (text: string) =>
+    [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|sql|md))`/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => !existsSync(join(SOURCE, path)) && !existsSync(join(ROOT, path)));
+  const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+  const docs = [...new Bun.Glob('docs/*.md').scanSync({ cwd: ROOT })];
+
+  test('in the repository', () => {
+    expect(page.split(/\s+/).length).toBeLessThanOrEqual(1500);
+    expect(docs.length).toBeGreaterThan(2);
+    for (const text of [page, ...docs.map((file) => readFileSync(join(ROOT, file), 'utf8'))])
+      check(missing(text));
+  });
+
+  test('reports a path that is not there', () =>
+    expect(missing('`core/text.ts`, `core/gone.ts` and `a.ts`')).toEqual(['core/gone.ts']));
+});
+
 describe('every exported function says what it is for', () => {
   test('in src/', () => {
     check([...TEXTS].flatMap(([file, text]) => withoutDocstring(text).map((name) => `${file}: ${name}()`)));
