@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Client } from '../clients/client.ts';
+import { type OneShotAnswer, oneShotCommand, readAnswer } from '../clients/client.ts';
 import { endLeftClient, runClientToEnd, type Waiting, writeClientFiles } from '../clients/client-process.ts';
-import { type OneShotAnswer, oneShotCommand, readAnswer } from '../clients/one-shot.ts';
 import { addUsage } from '../clients/reading.ts';
 import { reasonOf } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';

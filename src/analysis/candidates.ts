@@ -7,7 +7,7 @@ import { isInformative, normalizeError } from '../lessons/errors/normalize-error
 import type { Noise } from '../lessons/failure.ts';
 import { findingsIn, isOwnRule } from '../lessons/findings.ts';
 import { commandWords, plainLine } from './advised-commands.ts';
-import type { AnalysedCall, CallFailure } from './calls-store.ts';
+import type { AnalysedCall, CallFailure } from './analysis-store.ts';
 
 /**
  * What a model may learn from: failing calls, grouped, with what the agent did next. Prepared without judgement; what of

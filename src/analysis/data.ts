@@ -13,7 +13,7 @@ import {
   ruleEffects,
   skillUses,
 } from '../suggestions/store.ts';
-import { loadCalls } from './calls-store.ts';
+import { loadCalls } from './analysis-store.ts';
 import { type CandidateGroup, findCandidates, shown as shownText, type WorkingCheck } from './candidates.ts';
 import { type Contradiction, findContradictions } from './keep-answer.ts';
 

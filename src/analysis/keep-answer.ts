@@ -21,9 +21,8 @@ import type { Config } from '../settings/hook-settings.ts';
 import { expireSuggestions, listSuggestions, saveProposals } from '../suggestions/store.ts';
 import type { Proposal, Suggestion } from '../suggestions/suggestion.ts';
 import { callsCommand, plainLine, provesCommand, quotedCommands, tellingWord } from './advised-commands.ts';
-import { type AnalysisKey, saveAnswer } from './analysis-store.ts';
+import { type AnalysedCall, type AnalysisKey, saveAnswer, shellLines } from './analysis-store.ts';
 import { type AnalysisAnswer, commandsAlone, type ModelLesson, readAnalysisAnswer } from './answer.ts';
-import { type AnalysedCall, shellLines } from './calls-store.ts';
 import type { CandidateGroup } from './candidates.ts';
 
 /** A lesson that is told, and what has happened since that speaks against it. */

@@ -1,4 +1,4 @@
-import { ANALYSIS_MARK } from '../clients/one-shot.ts';
+import { ANALYSIS_MARK } from '../clients/client.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { Language } from '../core/messages.ts';
 import { cutText } from '../core/text.ts';

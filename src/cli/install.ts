@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
-import { countCalls } from '../analysis/calls-store.ts';
+import { countCalls } from '../analysis/analysis-store.ts';
 import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import { parseClientVersion } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';

@@ -4,8 +4,8 @@ import type { ClientName } from '../core/client-name.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { readRegularFile } from '../system/files.ts';
 import { clientNamed } from './clients.ts';
-import { isNamed } from './environment.ts';
 import type { ClientUser } from './route.ts';
+import { isNamed } from './route.ts';
 
 /**
  * With which login an agent works (R32–R35): by its id, from its own directory. Where that has none for the client, the

@@ -18,7 +18,7 @@ import {
 import { type EndRequest, endProcesses, type Marker, withMarker } from '../system/processes.ts';
 import { type CommandResult, findProgram, startDetached, withAbsolutePath } from '../system/run-command.ts';
 import type { TurnCommand } from './client.ts';
-import { variablesNamed } from './environment.ts';
+import { variablesNamed } from './route.ts';
 
 /** A client as a process: started, found again, ended with all that came from it; for a run and for an analysis. */
 

@@ -90,3 +90,59 @@ export function absoluteIn(name: string, env: Environment): string | undefined {
   const path = env[name];
   return path !== undefined && isAbsolutePath(path) ? path : undefined;
 }
+
+/** What of the caller's environment a client is given: what is on a list, so that no secret of others goes along. */
+
+/** What every client needs: its programs, the user's home with the login, language, certificates and the way out. */
+export const PASSED_ON: readonly string[] = [
+  ...['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_*', 'TZ', 'XDG_*'],
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'],
+  ...['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'],
+  ...['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
+  'DBUS_SESSION_BUS_ADDRESS', // The way to the keyring that may hold the login.
+  ...['Path', 'SystemRoot', 'SystemDrive', 'ComSpec', 'PATHEXT', 'USERNAME', 'USERPROFILE'],
+  ...['HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles'],
+];
+
+/**
+ * What a sub-agent needs besides, which unlike the model alone runs commands: where everything of ours is, so that a
+ * command of ours finds itself refused there, and where tools of ordinary builds are. The agent that holds the user's
+ * keys is not among them: who can ask it is the user on other machines. Named one by one, since what begins like these
+ * may be a token (`CARGO_REGISTRY_TOKEN`, `NPM_CONFIG_…`).
+ */
+export const FOR_COMMANDS: readonly string[] = [
+  ...['SELF_GENERATION_HOME', 'SHELL'],
+  ...['JAVA_HOME', 'JDK_HOME', 'MAVEN_HOME', 'M2_HOME', 'GRADLE_HOME', 'GRADLE_USER_HOME', 'SDKMAN_DIR'],
+  ...['ANDROID_HOME', 'ANDROID_SDK_ROOT', 'ANDROID_NDK_HOME', 'KOTLIN_HOME', 'DOTNET_ROOT', 'DEVELOPER_DIR'],
+  ...['GOPATH', 'GOROOT', 'GOBIN', 'GOCACHE', 'GOMODCACHE', 'GOTOOLCHAIN', 'GOPRIVATE'],
+  ...['CARGO_HOME', 'CARGO_TARGET_DIR', 'RUSTUP_HOME', 'RUSTUP_TOOLCHAIN'],
+  ...['VIRTUAL_ENV', 'CONDA_PREFIX', 'CONDA_DEFAULT_ENV', 'CONDA_EXE', 'PYENV_ROOT', 'PYENV_VERSION'],
+  ...['PIPX_HOME', 'POETRY_HOME', 'UV_CACHE_DIR', 'PIP_CACHE_DIR'],
+  ...['NVM_DIR', 'NVM_BIN', 'FNM_DIR', 'VOLTA_HOME', 'N_PREFIX', 'PNPM_HOME', 'COREPACK_HOME', 'BUN_INSTALL'],
+  ...['DENO_DIR', 'DENO_INSTALL', 'ASDF_DIR', 'ASDF_DATA_DIR', 'MISE_DATA_DIR', 'MISE_CONFIG_DIR'],
+  ...['RBENV_ROOT', 'RBENV_VERSION', 'GEM_HOME', 'GEM_PATH', 'COMPOSER_HOME', 'PUB_CACHE', 'FLUTTER_ROOT'],
+  ...['CC', 'CXX', 'PKG_CONFIG_PATH', 'CMAKE_PREFIX_PATH', 'CCACHE_DIR', 'HOMEBREW_PREFIX', 'NIX_PROFILES'],
+  ...['REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'PIP_CERT', 'NIX_SSL_CERT_FILE', 'CARGO_HTTP_CAINFO'],
+];
+
+/**
+ * Set for every client. Hooks of ours end at once when they see the first, so that an analysis never feeds on itself;
+ * what the client leaves in its temporary directory, the prompt among it, goes with the private one.
+ */
+export function commonEnv(directory: string): Readonly<Record<string, string>> {
+  return { SELF_GENERATION_INTERNAL: '1', TMPDIR: directory, TMP: directory, TEMP: directory };
+}
+
+/** The variables of these names; a name that ends with `*` stands for all that begin so. */
+export function variablesNamed(env: Environment, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && isNamed(entry[0], names),
+    ),
+  );
+}
+
+/** Whether a variable is among these names. */
+export function isNamed(variable: string, names: readonly string[]): boolean {
+  return names.some((one) => (one.endsWith('*') ? variable.startsWith(one.slice(0, -1)) : variable === one));
+}

@@ -6,11 +6,10 @@ import { readLog, readRunList } from '../runs/read-log.ts';
 import { findOwnRun, runsOf } from '../runs/requester.ts';
 import { sendToRun } from '../runs/send.ts';
 import { agentsFor, retryRun, type SpawnAnswer, seenByGit, spawnRun } from '../runs/spawn.ts';
-import { type StopTarget, stopRuns } from '../runs/stop.ts';
+import { type StopTarget, stopRuns, turnsAwaited, waitForRuns } from '../runs/stop.ts';
 import { queuePosition } from '../runs/store/queue.ts';
 import { readRuns, runEvents } from '../runs/store/rows.ts';
 import { listRuns, type RunListing } from '../runs/store/runs.ts';
-import { turnsAwaited, waitForRuns } from '../runs/wait.ts';
 import type { RunsWorld } from '../runs/world.ts';
 import {
   infoView,

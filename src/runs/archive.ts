@@ -2,8 +2,7 @@ import { existsSync, lstatSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Run, runDirectory } from './model/run.ts';
-import { dueArchives, postponeArchive, setArchived } from './store/archive.ts';
-import { readRuns, withRuns } from './store/rows.ts';
+import { dueArchives, postponeArchive, readRuns, setArchived, withRuns } from './store/rows.ts';
 import { getRun } from './store/runs.ts';
 import { checkpoint, orLogged } from './world.ts';
 

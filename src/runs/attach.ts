@@ -6,8 +6,7 @@ import type { Environment } from '../core/state-paths.ts';
 import { findProgram } from '../system/run-command.ts';
 import { type Run, turnFiles } from './model/run.ts';
 import { activeTurn } from './requester.ts';
-import { postponeArchive } from './store/archive.ts';
-import { withRuns } from './store/rows.ts';
+import { postponeArchive, withRuns } from './store/rows.ts';
 import type { RunsWorld } from './world.ts';
 
 /** How to start the client on a terminal in the session of a run. */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Client } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
-import { PASSED_ON, variablesNamed } from '../clients/environment.ts';
+import { PASSED_ON, variablesNamed } from '../clients/route.ts';
 import { isRecord, type Json, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { writeFileAtomic } from '../system/atomic-file.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { loadCalls } from '../../src/analysis/calls-store.ts';
+import { loadCalls } from '../../src/analysis/analysis-store.ts';
 import { type CandidateRequest, findCandidates } from '../../src/analysis/candidates.ts';
 import { temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';

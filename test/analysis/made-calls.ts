@@ -1,4 +1,4 @@
-import type { AnalysedCall } from '../../src/analysis/calls-store.ts';
+import type { AnalysedCall } from '../../src/analysis/analysis-store.ts';
 import type { Db } from '../../src/database/connection.ts';
 import { insertEvent } from '../../src/database/events.ts';
 import type { Noise } from '../../src/lessons/failure.ts';

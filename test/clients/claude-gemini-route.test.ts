@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isNamed } from '../../src/clients/environment.ts';
+import { isNamed } from '../../src/clients/route.ts';
 import { type Made, refusalOf, routeOf } from './route-of.ts';
 
 const CLOUDS = {

@@ -23,7 +23,7 @@ import {
   type Waiting,
   writeClientFiles,
 } from '../../src/clients/client-process.ts';
-import { FOR_COMMANDS } from '../../src/clients/environment.ts';
+import { FOR_COMMANDS } from '../../src/clients/route.ts';
 import { statePaths } from '../../src/core/state-paths.ts';
 import { type TurnFiles, turnFiles } from '../../src/runs/model/run.ts';
 import {

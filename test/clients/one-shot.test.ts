@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/clients/client.ts';
 import { clientNamed } from '../../src/clients/clients.ts';
-import { isNamed } from '../../src/clients/environment.ts';
-import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/clients/one-shot.ts';
+import { isNamed } from '../../src/clients/route.ts';
 import { oneLine } from '../../src/core/text.ts';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { NO_ROUTE } from './route-of.ts';

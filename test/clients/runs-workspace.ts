@@ -10,7 +10,7 @@ import {
   type TurnRequest,
   turnCommand,
 } from '../../src/clients/client.ts';
-import { variablesNamed } from '../../src/clients/environment.ts';
+import { variablesNamed } from '../../src/clients/route.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';

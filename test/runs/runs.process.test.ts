@@ -4,10 +4,9 @@ import { inboxMark } from '../../src/runs/model/run.ts';
 import { reconcileAndArchive } from '../../src/runs/reconcile.ts';
 import { sendToRun } from '../../src/runs/send.ts';
 import { retryRun, spawnRun } from '../../src/runs/spawn.ts';
-import { stopRuns } from '../../src/runs/stop.ts';
+import { stopRuns, waitForRuns } from '../../src/runs/stop.ts';
 import { readRuns } from '../../src/runs/store/rows.ts';
 import { listRuns } from '../../src/runs/store/runs.ts';
-import { waitForRuns } from '../../src/runs/wait.ts';
 import { withMarker } from '../../src/system/processes.ts';
 import { accepted, runsHome } from './runs-home.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { ANALYSIS_MARK } from '../../src/clients/one-shot.ts';
+import { ANALYSIS_MARK } from '../../src/clients/client.ts';
 import { isRecord } from '../../src/core/guards.ts';
 import { redactSecrets } from '../../src/core/redact.ts';
 import type { Recording } from '../../src/hooks/decision.ts';

@@ -4,8 +4,8 @@ import { THINKING_LEVELS, WORKTREE_MODES, type WorktreeMode } from '../../runs/m
 import { ordinal } from '../../runs/model/stats.ts';
 import { retryRun, type SpawnAnswer, seenByGit, spawnRun } from '../../runs/spawn.ts';
 import type { SpawnRequest } from '../../runs/spawn-plan.ts';
+import type { WaitAnswer } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import type { WaitAnswer } from '../../runs/wait.ts';
 import { choice, EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import {

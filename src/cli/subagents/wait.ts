@@ -5,9 +5,9 @@ import { formatDuration } from '../../runs/model/stats.ts';
 import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
 import { newestEntry } from '../../runs/read-log.ts';
 import { sendToRun } from '../../runs/send.ts';
+import { turnsAwaited, type WaitAnswer, type WaitOptions, waitForRuns } from '../../runs/stop.ts';
 import { reportedWords } from '../../runs/store/outbox.ts';
 import { readRuns } from '../../runs/store/rows.ts';
-import { turnsAwaited, type WaitAnswer, type WaitOptions, waitForRuns } from '../../runs/wait.ts';
 import { EXIT, PROGRAM } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 import {

@@ -4,8 +4,7 @@ import type { ProcessIdentity } from '../../system/process-identity.ts';
 import type { Announcement, AnnounceStatus, NewAnnouncement } from '../model/announcement.ts';
 import type { TurnName } from '../model/run.ts';
 import type { Turn } from '../model/turn.ts';
-import { scheduleArchive } from './archive.ts';
-import { ACTIVE_TURNS, type ColumnsOf, PROCESS, read } from './rows.ts';
+import { ACTIVE_TURNS, type ColumnsOf, PROCESS, read, scheduleArchive } from './rows.ts';
 
 /**
  * The announcements of ended turns. A row is leased to a reader and settled by that reader's next call: at-least-once

@@ -13,7 +13,6 @@ import {
   type TurnState,
   type Usage,
 } from '../model/turn.ts';
-import { scheduleArchive } from './archive.ts';
 import { insertAnnouncement } from './outbox.ts';
 import {
   ACTIVE_TURNS,
@@ -22,6 +21,7 @@ import {
   readLiveness,
   readRun,
   readTurn,
+  scheduleArchive,
   type TurnLiveness,
   turnColumns,
 } from './rows.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { setArchived } from '../../../src/runs/store/archive.ts';
+import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun, getRun } from '../../../src/runs/store/runs.ts';
 import type { ClientName } from '../../support/clients.ts';
 import { NOW_MS, newShelf } from './shelf.ts';

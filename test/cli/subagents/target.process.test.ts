@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
-import { setArchived } from '../../../src/runs/store/archive.ts';
+import { setArchived } from '../../../src/runs/store/rows.ts';
 import { getTurn } from '../../../src/runs/store/turns.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 

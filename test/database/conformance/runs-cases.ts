@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
-import { dueArchives, setArchived } from '../../../src/runs/store/archive.ts';
 import { spent } from '../../../src/runs/store/limits.ts';
 import { takeAnnouncements, undelivered } from '../../../src/runs/store/outbox.ts';
 import { claimTurns, queuePosition } from '../../../src/runs/store/queue.ts';
-import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/runs/store/rows.ts';
+import {
+  dataVersion,
+  dueArchives,
+  openRunsDb,
+  readRuns,
+  setArchived,
+  withRuns,
+} from '../../../src/runs/store/rows.ts';
 import { getRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { accepted, announcement, ending, LANE, NOW_MS, spawn, usageOf } from '../../runs/store/made-up.ts';

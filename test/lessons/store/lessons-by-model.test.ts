@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { countCalls, shellLines } from '../../../src/analysis/calls-store.ts';
+import { countCalls, shellLines } from '../../../src/analysis/analysis-store.ts';
 import type { Db } from '../../../src/database/connection.ts';
 import { getDb } from '../../../src/database/db.ts';
 import { recordPersonsFix, recordSeen } from '../../../src/lessons/store/error-entries.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
-import { dueArchives, setArchived } from '../../../src/runs/store/archive.ts';
 import {
   acknowledge,
   dismissAnnouncements,
   reword,
   takeAnnouncements,
 } from '../../../src/runs/store/outbox.ts';
+import { dueArchives, setArchived } from '../../../src/runs/store/rows.ts';
 import { getRun } from '../../../src/runs/store/runs.ts';
 import { appendTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { A, accepted, announcement, ended, ending, inHome, NOW_MS, started } from './made-up.ts';

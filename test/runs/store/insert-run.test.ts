@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
-import { setArchived } from '../../../src/runs/store/archive.ts';
+import { setArchived } from '../../../src/runs/store/rows.ts';
 import { getRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { appendTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { A, accepted, B, ended, ending, inHome, LIMITS, NOW_MS, newRun, spawn, started } from './made-up.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import type { Sqlite, Value } from '../../../src/database/sqlite.ts';
-import { dueArchives, postponeArchive, setArchived } from '../../../src/runs/store/archive.ts';
 import { spent } from '../../../src/runs/store/limits.ts';
 import {
   acknowledge,
@@ -16,7 +15,14 @@ import {
   waitingRequesters,
 } from '../../../src/runs/store/outbox.ts';
 import { claimOrphans, claimTurns, queuePosition } from '../../../src/runs/store/queue.ts';
-import { addRunEvent, addRunEventOnce, runEvents } from '../../../src/runs/store/rows.ts';
+import {
+  addRunEvent,
+  addRunEventOnce,
+  dueArchives,
+  postponeArchive,
+  runEvents,
+  setArchived,
+} from '../../../src/runs/store/rows.ts';
 import { changeRun, countRuns, listRuns, runsIn } from '../../../src/runs/store/runs.ts';
 import {
   activeLiveness,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
-import { setArchived } from '../../../src/runs/store/archive.ts';
 import { takeAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
+import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun, countRuns, getRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { A, accepted, announcement, B, ended, ending, inHome, LANE, NOW_MS, started } from './made-up.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
-import { setArchived } from '../../../src/runs/store/archive.ts';
 import { undelivered, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
+import { setArchived } from '../../../src/runs/store/rows.ts';
 import {
   activeTurns,
   appendTurn,
