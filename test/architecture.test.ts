@@ -381,6 +381,15 @@ describe('rule 10: ARCHITECTURE.md is a page, and what it and docs/ name exists'
       check(missing(text));
   });
 
+  test('in the README.md of each folder', () => {
+    for (const [file, text] of TEXTS) {
+      if (!file.endsWith('README.md')) continue;
+      const folder = join(file, '..');
+      const named = [...text.matchAll(/`((?:[\w-]+\/)*[\w-]+\.ts)`/g)].map(([, path = '']) => path);
+      check(named.filter((path) => !FILES.includes(join(folder, path)) && !FILES.includes(path)));
+    }
+  });
+
   test('reports a path that is not there', () =>
     expect(missing('`core/text.ts`, `core/gone.ts` and `a.ts`')).toEqual(['core/gone.ts']));
 });
