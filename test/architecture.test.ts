@@ -11,6 +11,7 @@ import {
   IMPORT_TABLE,
   importsOf,
   type Metafile,
+  packagesLoaded,
   readmeViolations,
   withoutDocstring,
 } from './architecture.ts';
@@ -160,6 +161,13 @@ describe('rule 3: what starts with a hook is small and has no package and no nod
     const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
     expect(inputs.some((input) => input.includes('node_modules/commander'))).toBe(true);
     expect(hotPathViolations(metafile, entry, 0)).toHaveLength(1);
+  });
+
+  test('no hook loads a package later', () => {
+    const later = ['hooks/write-path.ts', 'transcripts/catch-up.ts', 'runs/delivery/hook-delivery.ts'];
+    check(packagesLoaded(metafile, [...later, 'lessons/store/error-search.ts']));
+    expect(packagesLoaded(metafile, ['cli/run.ts'])).toContain('cli/run.ts loads commander');
+    expect(packagesLoaded(metafile, ['gone.ts'])).toEqual(['there is no output for gone.ts']);
   });
 
   const sound = (changes: object = {}, chunk: object = {}): Metafile => ({

@@ -185,6 +185,25 @@ export function hotPathViolations({ outputs }: Metafile, entry: string, bytesMax
   return violations;
 }
 
+/** Rule 3, of what any hook loads later: no package in it, each costs milliseconds. `entries` end the paths of its files. */
+export function packagesLoaded({ outputs }: Metafile, entries: readonly string[]): string[] {
+  const found = new Set<string>();
+  for (const entry of entries) {
+    const first = Object.keys(outputs).find((path) => outputs[path]?.entryPoint?.endsWith(entry));
+    if (first === undefined) return [`there is no output for ${entry}`];
+    const loaded = new Set([first]);
+    for (const path of loaded) {
+      for (const { path: to, kind } of outputs[path]?.imports ?? [])
+        if (kind !== 'dynamic-import' && outputs[to] !== undefined) loaded.add(to);
+      for (const input of Object.keys(outputs[path]?.inputs ?? {})) {
+        const name = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1];
+        if (name !== undefined) found.add(`${entry} loads ${name}`);
+      }
+    }
+  }
+  return [...found];
+}
+
 /** Rule 4: no file imports itself by way of others. Each cycle once, from its first file in alphabetical order. */
 export function cycles(edges: readonly Edge[]): string[] {
   const targets = Map.groupBy(edges, (edge) => edge.from);

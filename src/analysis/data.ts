@@ -5,14 +5,14 @@ import { type EventFilter, queryEvents, type StoredEvent } from '../database/eve
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { lessonState, listModelLessons, type StoredModelLesson } from '../lessons/store/model-lessons.ts';
 import { findResolution } from '../lessons/store/told-lessons.ts';
-import type { Skill } from '../suggestions/markdown.ts';
 import {
   type FeedbackSummary,
   feedbackSummary,
   type RuleEffect,
   ruleEffects,
   skillUses,
-} from '../suggestions/store.ts';
+} from '../suggestions/feedback-store.ts';
+import type { Skill } from '../suggestions/skill-files.ts';
 import { loadCalls } from './analysis-store.ts';
 import { type CandidateGroup, findCandidates, shown as shownText, type WorkingCheck } from './candidates.ts';
 import { type Contradiction, findContradictions } from './keep-answer.ts';

@@ -9,7 +9,7 @@ import { noteTask } from '../database/given-note.ts';
 import { pruneBackups, pruneOldEvents } from '../database/retention.ts';
 import { isRepositoryKnown } from '../lessons/store/lesson-log.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
-import { loadSkills, skillPlaces } from '../suggestions/markdown.ts';
+import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
 import { expireSuggestions } from '../suggestions/store.ts';
 import type { Decision, Recording, Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';

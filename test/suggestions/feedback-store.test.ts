@@ -2,13 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Db } from '../../src/database/connection.ts';
 import { getDb } from '../../src/database/db.ts';
 import { insertEvent } from '../../src/database/events.ts';
+import { feedbackSummary, ruleEffects, skillUses } from '../../src/suggestions/feedback-store.ts';
 import {
   decideSuggestion,
-  feedbackSummary,
   findSuggestions,
-  ruleEffects,
   saveProposals,
-  skillUses,
   type Verdict,
 } from '../../src/suggestions/store.ts';
 import type { Proposal } from '../../src/suggestions/suggestion.ts';

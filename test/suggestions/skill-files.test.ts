@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, symlinkSync } from 'node:fs';
-import { loadSkills, skillPlaces } from '../../src/suggestions/markdown.ts';
+import { loadSkills, skillPlaces } from '../../src/suggestions/skill-files.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 
 const FILE = 'Do it.\n';

@@ -1,0 +1,66 @@
+import type { Environment } from '../core/state-paths.ts';
+
+/** One of the user's commands and skills, by the name that calls it. */
+export type Skill = { readonly name: string; readonly scope: 'global' | 'project' };
+
+const SKILLS_MAX = 200;
+/** A name is recorded and told to the analysis: one that is a sentence, or two lines, is not a skill's. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_:.-]{0,63}$/u;
+
+/** Where Claude Code keeps the user's own commands and skills: for everywhere, and for one project. */
+type SkillPlaces = { readonly global: string | undefined; readonly project: string | null };
+
+/** `~/.claude`, or what CLAUDE_CONFIG_DIR names; and the project's `.claude`. */
+export function skillPlaces(env: Environment, projectPath: string | null): SkillPlaces {
+  const home = env.HOME ?? env.USERPROFILE;
+  const global = env.CLAUDE_CONFIG_DIR || (home && `${home}/.claude`) || undefined;
+  return { global, project: projectPath === null ? null : `${projectPath}/.claude` };
+}
+
+/**
+ * The skills there are now: `commands/<name>.md` and `skills/<name>/SKILL.md` (REQ-RA-101). One of the project hides a
+ * global one of the same name. What is not a file is ignored. Never throws.
+ */
+export function loadSkills({ global, project }: SkillPlaces): Skill[] {
+  const skills = new Map<string, Skill>();
+  for (const [scope, directory] of [
+    ['global', global],
+    ['project', project],
+  ] as const) {
+    if (!directory) continue;
+    for (const { name, path } of skillFiles(directory))
+      if (skills.size < SKILLS_MAX && isFile(path)) skills.set(name, { name, scope });
+  }
+  return [...skills.values()];
+}
+
+type SkillFile = { readonly name: string; readonly path: string };
+
+function skillFiles(directory: string): SkillFile[] {
+  const commands = namesIn(`${directory}/commands`)
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => ({ name: file.slice(0, -3), path: `${directory}/commands/${file}` }));
+  const skills = namesIn(`${directory}/skills`).map((name) => ({
+    name,
+    path: `${directory}/skills/${name}/SKILL.md`,
+  }));
+  return [...commands, ...skills]
+    .map(({ name, path }) => ({ name: name.normalize('NFC'), path }))
+    .filter(({ name }) => NAME.test(name));
+}
+
+function isFile(path: string): boolean {
+  try {
+    return process.getBuiltinModule('node:fs').statSync(path).isFile();
+  } catch {
+    return false; // A link to nowhere, or not for us.
+  }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return process.getBuiltinModule('node:fs').readdirSync(directory).sort().slice(0, SKILLS_MAX);
+  } catch {
+    return []; // There is no such directory, or it is not for us.
+  }
+}
