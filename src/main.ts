@@ -42,7 +42,7 @@ if (hook) {
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
 if (isCalled('supervise', 3)) await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words);
 else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
-  (await import('./transcripts/catch-up.ts')).catchUpProcess(words, process.env);
+  (await import('./transcripts/catch-up-process.ts')).catchUpProcess(words, process.env);
 else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script')) {
   await (await import('./suggestions/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
   process.exit(0);

@@ -163,10 +163,18 @@ describe('rule 3: what starts with a hook is small and has no package and no nod
     expect(hotPathViolations(metafile, entry, 0)).toHaveLength(1);
   });
 
-  test('no hook loads a package later', () => {
-    const later = ['hooks/write-path.ts', 'transcripts/catch-up.ts', 'runs/delivery/hook-delivery.ts'];
-    check(packagesLoaded(metafile, [...later, 'lessons/store/error-search.ts']));
+  test('no hook loads a package later, or what starts processes', () => {
+    check(
+      packagesLoaded(metafile, [
+        'hooks/write-path.ts',
+        'transcripts/catch-up.ts',
+        'lessons/store/error-search.ts',
+      ]),
+    );
     expect(packagesLoaded(metafile, ['cli/run.ts'])).toContain('cli/run.ts loads commander');
+    expect(packagesLoaded(metafile, ['runs/supervisor/supervise.ts'])).toContain(
+      'runs/supervisor/supervise.ts loads system/processes.ts',
+    );
     expect(packagesLoaded(metafile, ['gone.ts'])).toEqual(['there is no output for gone.ts']);
   });
 

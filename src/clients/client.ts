@@ -220,9 +220,6 @@ export type Conclusion = {
   readonly usage: Usage;
 };
 
-/** Stands at the beginning of every prompt of our own analysis, so that its sessions are never taken for the user's. */
-export const ANALYSIS_MARK = 'self-generation-analysis';
-
 export type OneShotAnswer =
   | { readonly kind: 'answered'; readonly text: string; readonly usage: Usage }
   /** `reason`: one line in the client's own words where it has any. */

@@ -60,3 +60,6 @@ function withinFix(first: string, second: string): string {
 function withRule(message: string, rule: string): string {
   return message.includes(rule) ? message : `${message} (${rule})`;
 }
+
+/** Stands at the beginning of every prompt of our own analysis, so that its sessions are never taken for the user's. */
+export const ANALYSIS_MARK = 'self-generation-analysis';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { remoteName } from '../../src/lessons/learn-project.ts';
+import { remoteName } from '../../src/lessons/repository.ts';
 
 const origin = (url: string) => remoteName(`remote.origin.url ${url}`, '/home/dev/app');
 

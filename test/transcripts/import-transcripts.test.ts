@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { ANALYSIS_MARK } from '../../src/clients/client.ts';
 import { isRecord } from '../../src/core/guards.ts';
+import { ANALYSIS_MARK } from '../../src/core/messages.ts';
 import { redactSecrets } from '../../src/core/redact.ts';
 import type { Recording } from '../../src/hooks/decision.ts';
 import { parseHookEvent } from '../../src/hooks/hooks.ts';

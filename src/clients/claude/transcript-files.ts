@@ -1,9 +1,9 @@
 import { isRecord, type Json, parseJson, readString, reasonOf } from '../../core/guards.ts';
+import { ANALYSIS_MARK } from '../../core/messages.ts';
 import { fingerprint } from '../../core/text.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
 import { LineReader, readFirstLine } from '../../system/lines.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
-import { ANALYSIS_MARK } from '../client.ts';
 import { readEntry, type TranscriptOwner, timeOf } from './transcript.ts';
 
 /** A transcript that has something new. */
