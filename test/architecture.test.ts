@@ -2,16 +2,18 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import {
+  builtinsIn,
+  costlyLoads,
   cycles,
   deadFiles,
   type Edge,
+  filesLoaded,
   forbiddenDynamicImports,
   forbiddenImports,
   hotPathViolations,
   IMPORT_TABLE,
   importsOf,
   type Metafile,
-  packagesLoaded,
   readmeViolations,
   withoutDocstring,
 } from './architecture.ts';
@@ -163,19 +165,28 @@ describe('rule 3: what starts with a hook is small and has no package and no nod
     expect(hotPathViolations(metafile, entry, 0)).toHaveLength(1);
   });
 
+  const builtinsOf = (input: string) => {
+    const file = input.replace(/^src\//, '');
+    return MODULES.includes(file) ? builtinsIn(TEXTS.get(file) ?? '') : [];
+  };
+
+  test('no file of it loads what Node has built in', () => {
+    const files = filesLoaded(metafile, 'src/main.ts') ?? [];
+    expect(files).toContain('src/hooks/run.ts');
+    check(files.flatMap((file) => builtinsOf(file).map((name) => `${file} loads ${name}`)));
+    expect(builtinsIn("import { a } from 'node:fs';\nimport type { B } from 'node:path';\na();")).toEqual([
+      'node:fs',
+    ]);
+  });
+
   test('no hook loads a package later, or what starts processes', () => {
-    check(
-      packagesLoaded(metafile, [
-        'hooks/write-path.ts',
-        'transcripts/catch-up.ts',
-        'lessons/store/error-search.ts',
-      ]),
+    const costlyOf = (...entries: string[]) => costlyLoads(metafile, entries, builtinsOf);
+    check(costlyOf('hooks/write-path.ts', 'transcripts/catch-up.ts', 'lessons/store/error-search.ts'));
+    expect(costlyOf('cli/run.ts')).toContain('cli/run.ts loads commander');
+    expect(costlyOf('runs/supervisor/supervise.ts')).toContain(
+      'runs/supervisor/supervise.ts loads node:child_process',
     );
-    expect(packagesLoaded(metafile, ['cli/run.ts'])).toContain('cli/run.ts loads commander');
-    expect(packagesLoaded(metafile, ['runs/supervisor/supervise.ts'])).toContain(
-      'runs/supervisor/supervise.ts loads system/processes.ts',
-    );
-    expect(packagesLoaded(metafile, ['gone.ts'])).toEqual(['there is no output for gone.ts']);
+    expect(costlyOf('gone.ts')).toEqual(['there is no output for gone.ts']);
   });
 
   const sound = (changes: object = {}, chunk: object = {}): Metafile => ({

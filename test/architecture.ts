@@ -164,48 +164,68 @@ type Output = {
   readonly imports: readonly { readonly path: string; readonly kind: string }[];
 };
 
+/** The outputs that are loaded together with one: all that it imports, but for what it loads at run time. */
+function loadedWith({ outputs }: Metafile, first: string): string[] {
+  const loaded = new Set([first]);
+  for (const path of loaded) {
+    for (const { path: to, kind } of outputs[path]?.imports ?? [])
+      if (kind !== 'dynamic-import' && outputs[to] !== undefined) loaded.add(to);
+  }
+  return [...loaded];
+}
+
+/** The source files that are loaded together with the entry whose path ends so; undefined where there is none. */
+export function filesLoaded(metafile: Metafile, entry: string): string[] | undefined {
+  const { outputs } = metafile;
+  const first = Object.keys(outputs).find((path) => outputs[path]?.entryPoint?.endsWith(entry));
+  if (first === undefined) return undefined;
+  return loadedWith(metafile, first).flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
+}
+
 /** Rule 3: what starts with a hook is small, and has neither a package nor node:fs in it. */
-export function hotPathViolations({ outputs }: Metafile, entry: string, bytesMax: number): string[] {
+export function hotPathViolations(metafile: Metafile, entry: string, bytesMax: number): string[] {
+  const { outputs } = metafile;
   const first = Object.keys(outputs).find((path) => outputs[path]?.entryPoint === entry);
   if (first === undefined) return [`there is no output for ${entry}`];
-  const loaded = new Set([first]);
-  const violations: string[] = [];
-  for (const path of loaded) {
-    for (const { path: to, kind } of outputs[path]?.imports ?? []) {
-      if (kind === 'dynamic-import') continue;
-      if (outputs[to] !== undefined) loaded.add(to);
-      else if (!['bun:sqlite', 'bun'].includes(to)) violations.push(`imports ${to}`);
-    }
-    const packages = Object.keys(outputs[path]?.inputs ?? {}).filter((input) =>
-      input.includes('node_modules/'),
-    );
-    violations.push(...packages.map((input) => `contains ${input}`));
-  }
-  const bytes = [...loaded].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0);
+  const loaded = loadedWith(metafile, first);
+  const violations = loaded.flatMap((path) => [
+    ...(outputs[path]?.imports ?? [])
+      .filter(({ path: to, kind }) => kind !== 'dynamic-import' && outputs[to] === undefined)
+      .filter(({ path: to }) => !['bun:sqlite', 'bun'].includes(to))
+      .map(({ path: to }) => `imports ${to}`),
+    ...Object.keys(outputs[path]?.inputs ?? {})
+      .filter((input) => input.includes('node_modules/'))
+      .map((input) => `contains ${input}`),
+  ]);
+  const bytes = loaded.reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0);
   if (bytes > bytesMax) violations.push(`has ${bytes} bytes, ${bytes - bytesMax} more than ${bytesMax}`);
   return violations;
 }
 
-/** Rule 3, of what hooks load later: no package in it and nothing that starts processes; each costs milliseconds. `entries` end the paths of its files. */
-export function packagesLoaded({ outputs }: Metafile, entries: readonly string[]): string[] {
-  const found = new Set<string>();
-  for (const entry of entries) {
-    const first = Object.keys(outputs).find((path) => outputs[path]?.entryPoint?.endsWith(entry));
-    if (first === undefined) return [`there is no output for ${entry}`];
-    const loaded = new Set([first]);
-    for (const path of loaded) {
-      for (const { path: to, kind } of outputs[path]?.imports ?? [])
-        if (kind !== 'dynamic-import' && outputs[to] !== undefined) loaded.add(to);
-      for (const input of Object.keys(outputs[path]?.inputs ?? {})) {
-        const name = /node_modules\/((?:@[^/]+\/)?[^/]+)|(?<=src\/)(system\/(?:run-command|processes)\.ts)/
-          .exec(input)
-          ?.slice(1)
-          .find((part) => part !== undefined);
-        if (name !== undefined) found.add(`${entry} loads ${name}`);
-      }
-    }
-  }
-  return [...found];
+/** What of Node's own a source text loads; types are not loaded. A bundler's metafile does not name it. */
+export function builtinsIn(text: string): string[] {
+  const imports = new Bun.Transpiler({ loader: 'ts' }).scanImports(text.replace(/^#!.*/, ''));
+  return imports.flatMap(({ path, kind }) =>
+    kind !== 'dynamic-import' && path.startsWith('node:') ? [path] : [],
+  );
+}
+
+/** Rule 3, of what hooks load later: no package in it and nothing that starts processes; each costs milliseconds. */
+export function costlyLoads(
+  metafile: Metafile,
+  entries: readonly string[],
+  builtinsOf: (input: string) => readonly string[],
+): string[] {
+  const found = entries.flatMap((entry) => {
+    const files = filesLoaded(metafile, entry);
+    if (files === undefined) return [`there is no output for ${entry}`];
+    const names = files.flatMap((input) => {
+      const name = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1];
+      return name === undefined ? builtinsOf(input).filter((one) => one === 'node:child_process') : [name];
+    });
+    return names.map((name) => `${entry} loads ${name}`);
+  });
+  return [...new Set(found)];
 }
 
 /** Rule 4: no file imports itself by way of others. Each cycle once, from its first file in alphabetical order. */
