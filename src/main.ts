@@ -13,7 +13,11 @@ const chunks = {
 };
 const words = process.argv.slice(2);
 
+/** The program's own name is no hook's: nothing has to be loaded to know that. */
+const OWN_NAME = /^self-generation(?:\.exe)?$/;
+
 async function hookNameOf(calledAs: string): Promise<string | undefined> {
+  if (OWN_NAME.test(calledAs)) return undefined;
   return calledAs === HOT_HOOK ? calledAs : (await chunks.writePath()).hookNameOf(calledAs);
 }
 

@@ -48,7 +48,7 @@ export type SpawnSurroundings = {
   readonly isOnPath: (program: string) => boolean;
   readonly isDirectory: (path: string) => boolean;
   readonly agentDirOf: (agent: AgentOfClient) => string | null;
-  /** Why nothing may be sent with the client, if so; see clients/routes/route.ts. */
+  /** Why nothing may be sent with the client, if so; see clients/route.ts. */
   readonly routeProblemOf: (login: LoginOf & { readonly cwd: string }, model: string | null) => string | null;
   /** What a run of this client may do for the requester, with these grants. */
   readonly permissionsOf: (client: ClientName, grants: Grants) => Permissions;

@@ -9,6 +9,7 @@ import {
 } from '../clients/claude/setup.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { HANDED_ON, nameOf, type ServerUser } from '../clients/server-entry.ts';
+import { MCP_SERVER_NAME } from '../clients/tools.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, type Json, reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
@@ -145,9 +146,6 @@ export function changedCommands(files: readonly FileChange[], manifest: Manifest
 
 /** Our MCP server, and the commands /subagents and /stop, in the files of clients. */
 
-/** The server's name in every client; its tools are `mcp__self-generation__sessions_spawn` and so on. */
-const SERVER_NAME = 'self-generation';
-
 /** Who is told of our server: a client in its settings, or Claude Code's user by the commands /subagents and /stop. */
 type McpClient = ClientName | CommandClient;
 
@@ -195,7 +193,7 @@ export function mcpFile(client: McpClient, owner: McpOwner, known?: string): Mcp
     handedOn: [...HANDED_ON, ...configured],
   });
   const isOurs = recogniser(owner);
-  const entry = { holder, name: SERVER_NAME, wanted, isOurs };
+  const entry = { holder, name: MCP_SERVER_NAME, wanted, isOurs };
   return {
     path: known ?? path,
     directory,
