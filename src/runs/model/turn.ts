@@ -100,13 +100,8 @@ export type Turn = {
 };
 
 /** How a turn ended. The first ending that is stored counts. */
-export type Ending = {
+export type Ending = Pick<Turn, 'result' | 'error' | 'notes' | 'usage' | 'exit'> & {
   readonly outcome: Outcome;
-  readonly result: string | null;
-  readonly error: string | null;
-  readonly notes: readonly string[];
-  readonly usage: Usage;
-  readonly exit: Exit | null;
   readonly endedAtMs: number;
 };
 
