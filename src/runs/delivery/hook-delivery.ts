@@ -18,10 +18,9 @@ import {
   countWake,
   enterListener,
   forgetWakes,
+  listenerOf,
   newsOf,
   removeWaiter,
-  serverOf,
-  waiterOf,
 } from '../store/outbox.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../store/rows.ts';
 import { isInsideRun, type RunsWorld, thisProcess } from '../world.ts';
@@ -93,7 +92,7 @@ function takeForHook(
 function noteUser(event: HookRun['event'], { paths }: RunsWorld): void {
   const isOver = event.name === 'SessionEnd';
   if (!isOver && (event.name !== 'UserPromptSubmit' || isMachinePrompt(event.prompt))) return;
-  const waiter = readRuns(paths, (db) => waiterOf(event.sessionId, db));
+  const waiter = readRuns(paths, (db) => listenerOf('waiter', event.sessionId, db));
   if (waiter !== undefined && (isOver || waiter.wakes > 0))
     withRuns(paths, (db) => (isOver ? removeWaiter : forgetWakes)(event.sessionId, db));
 }
@@ -130,7 +129,7 @@ export async function waitForResult(requester: string, run: HookRun): Promise<vo
   const one = { session: run.event.sessionId, requester };
   const db = openRunsDb(world.paths);
   try {
-    const server = serverOf(one.session, db)?.process;
+    const server = listenerOf('server', one.session, db)?.process;
     const serverPid = server !== undefined && isSameProcess(server) ? server.pid : undefined;
     acknowledgeSession({ session: one.session, serverPid }, Date.now(), db);
     const { isReady, isComing } = newsOf(one, Date.now(), db);
@@ -156,7 +155,7 @@ type Session = { readonly session: string; readonly requester: string };
 /** Registers this process as the session's waiter; false if another one lives. */
 function beginToWait({ session, requester }: Session, db: Sqlite): boolean {
   return db.transaction(() => {
-    const other = waiterOf(session, db);
+    const other = listenerOf('waiter', session, db);
     if (other !== undefined && !isGone(other.process)) return false;
     const listener = { kind: 'waiter', session, requester, client: 'claude' } as const;
     enterListener({ ...listener, process: identityNow(process.pid) }, Date.now(), db);
@@ -187,7 +186,7 @@ async function isToBeWoken(
     }
     if (found !== version) {
       version = found;
-      const own = waiterOf(one.session, db);
+      const own = listenerOf('waiter', one.session, db);
       if (own?.process.pid !== process.pid || own.wakes >= wakesMax) return false;
       news = newsOf(one, Date.now(), db);
     }

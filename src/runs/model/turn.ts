@@ -105,6 +105,11 @@ export type Ending = Pick<Turn, 'result' | 'error' | 'notes' | 'usage' | 'exit'>
   readonly endedAtMs: number;
 };
 
+/** Of an ending of which nothing else is known. */
+export const NOTHING_SAID: Omit<Ending, 'outcome' | 'endedAtMs'> = {
+  ...{ result: null, error: null, notes: [], usage: NO_USAGE, exit: null },
+};
+
 /** How long a turn has taken so far; null: it has not begun. */
 export function runtimeMs({ startedAtMs, endedAtMs }: Turn, nowMs: number): number | null {
   return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);

@@ -157,7 +157,6 @@ function takenBy(usage: Usage, unit: Unit): number {
 }
 
 /** The limits of a requester, which are checked in the transaction that inserts a run. */
-
 export type SpawnLimits = {
   /** Turns that wait. */
   readonly maxQueued: number;

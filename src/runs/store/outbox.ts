@@ -227,10 +227,8 @@ export function isAnnouncing(runId: string, turn: number, nowMs: number, db: Sql
 
 /** Every requester for which hasWaiting() holds. */
 export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
-  const rows = `outbox WHERE ${IS_WAITING} AND ready_at <= ? ORDER BY requester`;
-  return db
-    .all(`SELECT DISTINCT requester FROM ${rows}`, nowMs + SOON_MS)
-    .map((row) => String(row.requester));
+  const sql = `SELECT DISTINCT requester FROM outbox WHERE ${IS_WAITING} AND ready_at <= ? ORDER BY requester`;
+  return db.all(sql, nowMs + SOON_MS).map((row) => String(row.requester));
 }
 
 /** Settles these rows; returns their ids. */
@@ -260,8 +258,7 @@ function readAnnouncement(row: Row): Announcement {
   return { ...known, isRedelivery: known.attempts > 0 };
 }
 
-/** The processes through which the sessions of clients get their announcements. */
-
+/** A process through which the session of a client gets its announcements. */
 type Listener = {
   /** `server`: the MCP server. `waiter`: the hook behind a turn that wakes the session. */
   readonly kind: 'server' | 'waiter';
@@ -287,23 +284,16 @@ export function enterListener(listener: Listener, nowMs: number, db: Sqlite): vo
   db.run('DELETE FROM listeners WHERE at < ?', nowMs - KEPT_MS);
 }
 
-/** The session's current or last waiter. */
-export function waiterOf(session: string, db: Sqlite): (Listener & { readonly wakes: number }) | undefined {
-  const row = db.get("SELECT * FROM listeners WHERE kind = 'waiter' AND session = ?", session);
+/** The session's current or last listener of this kind, and how often it was woken. */
+export function listenerOf(kind: Listener['kind'], session: string, db: Sqlite) {
+  const row = db.get('SELECT * FROM listeners WHERE kind = ? AND session = ?', kind, session);
   return row && { ...readListener(row), wakes: Number(row.wakes) };
-}
-
-/** The session's current or last MCP server. */
-export function serverOf(session: string, db: Sqlite): Listener | undefined {
-  const row = db.get("SELECT * FROM listeners WHERE kind = 'server' AND session = ?", session);
-  return row && readListener(row);
 }
 
 /** The current and last MCP servers of this client for this requester. */
 export function serversOf(requester: string, client: ClientName, db: Sqlite): Listener[] {
-  return db
-    .all("SELECT * FROM listeners WHERE kind = 'server' AND requester = ? AND client = ?", requester, client)
-    .map(readListener);
+  const sql = "SELECT * FROM listeners WHERE kind = 'server' AND requester = ? AND client = ?";
+  return db.all(sql, requester, client).map(readListener);
 }
 
 /** The session is over: its waiter sees that and ends. */

@@ -142,6 +142,11 @@ export function turnColumns({ owner, process, stop, exit, usage, ...turn }: Part
   };
 }
 
+/** The assignments of these columns, and their values. */
+export function assigned(columns: Columns): readonly [string[], Value[]] {
+  return [Object.keys(columns).map((name) => `${name} = ?`), Object.values(columns)];
+}
+
 function readIf<T>(property: keyof T & string, row: Row, columns: ColumnsOf<T>): T | null {
   return row[columns[property]] == null ? null : read(row, columns);
 }
@@ -321,8 +326,6 @@ function advice(code: string): string {
     return 'Free some space on that disk and try again';
   return DOCTOR;
 }
-
-/** When runs are archived: a column that is computed from the rows, so that no end of a process loses it. */
 
 const IS_IDLE = `NOT EXISTS (SELECT 1 FROM turns WHERE run_id = runs.id AND turns.${IS_ACTIVE})
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND outbox.state IN ('pending', 'leased'))`;

@@ -10,7 +10,7 @@ import { GrowingFile, readTail } from '../../system/lines.ts';
 import type { Exit } from '../../system/process-identity.ts';
 import { type Run, type TurnFiles, turnFiles } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
-import { type Ending, NO_USAGE, type Outcome, type Stop, type Turn } from '../model/turn.ts';
+import { type Ending, NO_USAGE, NOTHING_SAID, type Outcome, type Stop, type Turn } from '../model/turn.ts';
 import { changeRun, getRun } from '../store/runs.ts';
 import { logRunFailure } from '../world.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './launch.ts';
@@ -245,9 +245,8 @@ export function endingWithout(
   { stop, usage }: Pick<Turn, 'stop' | 'usage'>,
   { outcome, error, endedAtMs }: Pick<Ending, 'outcome' | 'error' | 'endedAtMs'>,
 ): Ending {
-  const nothing = { result: null, notes: [], usage, exit: null, endedAtMs };
-  if (stop === null) return { ...nothing, outcome, error };
-  return { ...nothing, outcome: OUTCOME_OF_STOP[stop.reason], error: null };
+  const ending = stop === null ? { outcome, error } : { outcome: OUTCOME_OF_STOP[stop.reason] };
+  return { ...NOTHING_SAID, usage, endedAtMs, ...ending };
 }
 
 const OUTCOME_OF_STOP: Readonly<Record<Stop['reason'], Outcome>> = {
