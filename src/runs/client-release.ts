@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Client } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { PASSED_ON, variablesNamed } from '../clients/route.ts';
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import { isRecord, type Json, lookOr, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
@@ -62,11 +62,8 @@ async function ask(path: string, { version }: Client, { env, paths }: RunsWorld)
   return result.kind === 'exited' && result.code === 0 ? version.read(result.stdout) : undefined;
 }
 
-type ProgramFile = {
-  readonly path: string;
-  /** Another one for another release: it is another file then, or a newer one. */
-  readonly stamp: string;
-};
+/** `stamp`: another one for another release, which is another file, or a newer one. */
+type ProgramFile = { readonly path: string; readonly stamp: string };
 
 function programFile({ name }: Client, { env, platform }: RunsWorld): ProgramFile | undefined {
   const path = findProgram(name, env, platform);
@@ -80,12 +77,8 @@ function knownPath({ data }: StatePaths): string {
 }
 
 function readKnown(paths: StatePaths): Json {
-  try {
-    const known = parseJson(readPlainFile(knownPath(paths)).toString());
-    return isRecord(known) ? known : {};
-  } catch {
-    return {}; // Nobody has asked yet.
-  }
+  const known = lookOr(() => parseJson(readPlainFile(knownPath(paths)).toString()), undefined);
+  return isRecord(known) ? known : {};
 }
 
 /** Of what the file was before, nothing is kept. */

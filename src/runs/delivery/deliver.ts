@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { lookOr } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { identityNow, isGone } from '../../system/process-identity.ts';
@@ -87,13 +88,10 @@ export function holdTurn(
 /** The holder's delivery was written out: from now on it is held by the owner, whose next call shows whether it arrived. */
 export function confirmSaid(
   holder: string,
-  {
-    owner,
-    leaseMs = LEASE_MS,
-    lockTimeoutMs,
-  }: Pick<Reader, 'owner' | 'lockTimeoutMs'> & { leaseMs?: number },
+  reader: Pick<Reader, 'owner' | 'lockTimeoutMs'> & { readonly leaseMs?: number },
   { paths, now }: RunsWorld,
 ): void {
+  const { owner, leaseMs = LEASE_MS, lockTimeoutMs } = reader;
   withRuns(paths, (db) => {
     setLockTimeout(lockTimeoutMs, db);
     moveLeases(holder, { owner, untilMs: now().getTime() + leaseMs }, db);
@@ -137,39 +135,28 @@ export function returnDelivery(owner: string, { paths }: RunsWorld): void {
 
 /** Creates the file by which hooks see that something waits. Never throws: reconcile() creates it too. */
 export function markInbox(requester: string, paths: StatePaths): void {
-  try {
+  lookOr(() => {
     mkdirSync(paths.inboxMarks, { recursive: true, mode: 0o700 });
     writeFileSync(inboxMark(requester, paths), '', { mode: 0o600 });
-  } catch {
-    // The next reconcile() tries it again.
-  }
+  }, undefined);
 }
 
-/** Removes that file unless something waits, and checks again for what came in meanwhile. Never throws. */
+/** Removes that file unless something waits, and checks again for what came in meanwhile. Never throws: one left costs a query. */
 export function unmarkInbox(requester: string, paths: StatePaths, nowMs: number): void {
-  try {
+  lookOr(() => {
     const mark = inboxMark(requester, paths);
     const isNeeded = () => readRuns(paths, (db) => hasWaiting(requester, nowMs, db)) === true;
     if (!existsSync(mark) || isNeeded()) return;
     rmSync(mark, { force: true });
     if (isNeeded()) markInbox(requester, paths);
-  } catch {
-    // A file that stays only costs a query.
-  }
+  }, undefined);
 }
-
-/** Which sessions of clients live is known by their MCP servers. */
 
 /** Stores that this process is the session's MCP server. Returns false if there is no database yet, and so no run. */
 export function enterServer({ key, session, client }: Requester, { paths, now }: RunsWorld): boolean {
   if (session === null || !existsSync(paths.runsDatabase)) return false;
-  const listener = {
-    kind: 'server',
-    session,
-    requester: key,
-    client,
-    process: identityNow(process.pid),
-  } as const;
+  const server = { kind: 'server', session, requester: key, client } as const;
+  const listener = { ...server, process: identityNow(process.pid) };
   withRuns(paths, (db) => enterListener(listener, now().getTime(), db));
   return true;
 }

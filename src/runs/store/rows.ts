@@ -189,34 +189,27 @@ const EVENTS_PER_RUN_MAX = 200;
 const WORD_LENGTH_MAX = 100;
 const DETAIL_LENGTH_MAX = 1000;
 
-/** Adds an event; of each run the newest 200 are kept. The detail has to be without secrets; it is cut to one line. */
-export function addRunEvent(event: RunEvent, db: Sqlite): void {
+/**
+ * Adds an event; of each run the newest 200 are kept. The detail has to be without secrets; it is cut to one line. `once`:
+ * for each turn, since a supervisor that takes over reads the same output again.
+ */
+export function addRunEvent(event: RunEvent, db: Sqlite, { once } = { once: false }): void {
+  const { runId, turn, atMs } = event;
+  const actor = cutText(oneLine(event.actor), WORD_LENGTH_MAX);
+  const type = cutText(oneLine(event.type), WORD_LENGTH_MAX);
+  const detail = cutText(oneLine(event.detail), DETAIL_LENGTH_MAX);
+  const same = 'SELECT 1 FROM run_events WHERE run_id IS ? AND turn IS ? AND type = ? AND detail = ?';
   db.transaction(() => {
+    if (once && db.get(same, runId, turn, type, detail) !== undefined) return;
     db.run(
       'INSERT INTO run_events(run_id, turn, at, actor, type, detail) VALUES (?, ?, ?, ?, ?, ?)',
-      ...[event.runId, event.turn, event.atMs],
-      cutText(oneLine(event.actor), WORD_LENGTH_MAX),
-      cutText(oneLine(event.type), WORD_LENGTH_MAX),
-      cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
+      ...[runId, turn, atMs, actor, type, detail],
     );
     db.run(
       `DELETE FROM run_events WHERE run_id IS ?
          AND id <= (SELECT id FROM run_events WHERE run_id IS ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-      ...[event.runId, event.runId, EVENTS_PER_RUN_MAX],
+      ...[runId, runId, EVENTS_PER_RUN_MAX],
     );
-  });
-}
-
-/** As addRunEvent(), but once for each turn: a supervisor that takes over reads the same output again. */
-export function addRunEventOnce(event: RunEvent, db: Sqlite): void {
-  db.transaction(() => {
-    const known = db.get(
-      'SELECT 1 FROM run_events WHERE run_id IS ? AND turn IS ? AND type = ? AND detail = ?',
-      ...[event.runId, event.turn],
-      cutText(oneLine(event.type), WORD_LENGTH_MAX),
-      cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
-    );
-    if (known === undefined) addRunEvent(event, db);
   });
 }
 

@@ -11,6 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { lookOr } from '../../core/guards.ts';
 import { canonicalProjectPath, getProjectName, projectPathSpellings } from '../../core/project.ts';
 import { maskSensitivePath, redactSecrets, stripPrivateTags } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
@@ -61,10 +62,9 @@ export async function contextFiles(
   const files: ContextFile[] = [];
   for (const name of names.filter((one) => !isMainOnly(one) && !isAbsolute(one)).slice(0, FILES_MAX)) {
     for (const { place, root } of places) {
-      const found = readPlaced(root, join(place, name));
-      if (found === undefined) continue;
-      const text = textOf(found);
-      if (text === undefined || !(await isOfRepository(found, env))) continue;
+      const found = lookOr(() => readPlaced(root, join(place, name)), undefined);
+      const text = found && textOf(found);
+      if (found === undefined || text === undefined || !(await isOfRepository(found, env))) continue;
       files.push({ name, ...text });
       break;
     }
@@ -102,12 +102,9 @@ function isRepository(directory: string): boolean {
   return pathExists(join(mark, 'HEAD')) || lookAt(mark)?.isFile() === true;
 }
 
+/** Undefined: missing, or hidden from us. */
 function lookAt(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch {
-    return undefined; // Missing, or hidden from us.
-  }
+  return lookOr(() => statSync(path), undefined);
 }
 
 /** A file below a root, with what shows whether its name can be trusted. */
@@ -122,29 +119,18 @@ type PlacedFile = {
   readonly isWhole: boolean;
 };
 
-/** Undefined when there is none, when it lies outside of the root behind its links, or its name says that it is secret. */
+/** Undefined when links lead out of the root, or its name says that it is secret. @throws Error if it cannot be read */
 function readPlaced(root: string, path: string): PlacedFile | undefined {
-  try {
-    const home = realpathSync(root);
-    const real = realpathSync(path);
-    const way = relative(home, real);
-    if (way.startsWith('..') || isAbsolute(way) || way.split(sep).includes('.git')) return undefined;
-    if (isMainOnly(real) || [way, path].some((one) => maskSensitivePath(one) !== one)) return undefined;
-    // Only looked at: to open a device, or a pipe, may do something.
-    if (!lstatSync(real).isFile()) return undefined;
-    const { bytes, size, names } = readBeginning(real);
-    const isPlain = names === 1 && real === resolve(home, relative(root, path));
-    return {
-      root: home,
-      path: way,
-      isPlain,
-      hasOtherNames: names > 1,
-      bytes,
-      isWhole: bytes.length === size,
-    };
-  } catch {
-    return undefined; // Missing, or not to be read: the project has no such file for a sub-agent.
-  }
+  const home = realpathSync(root);
+  const real = realpathSync(path);
+  const way = relative(home, real);
+  if (way.startsWith('..') || isAbsolute(way) || way.split(sep).includes('.git')) return undefined;
+  if (isMainOnly(real) || [way, path].some((one) => maskSensitivePath(one) !== one)) return undefined;
+  // Only looked at: to open a device, or a pipe, may do something.
+  if (!lstatSync(real).isFile()) return undefined;
+  const { bytes, size, names } = readBeginning(real);
+  const isPlain = names === 1 && real === resolve(home, relative(root, path));
+  return { root: home, path: way, isPlain, hasOtherNames: names > 1, bytes, isWhole: bytes.length === size };
 }
 
 function readBeginning(path: string): { bytes: Uint8Array; size: number; names: number } {
@@ -169,10 +155,7 @@ async function isOfRepository(found: PlacedFile, env: Environment): Promise<bool
   return entry.kind === 'tracked' && (!hasOtherNames || isBlob(found, entry.blob));
 }
 
-type Entry =
-  | { readonly kind: 'tracked'; readonly blob: string }
-  | { readonly kind: 'untracked' }
-  | { readonly kind: 'ignored' };
+type Entry = { readonly kind: 'tracked'; readonly blob: string } | { readonly kind: 'untracked' | 'ignored' };
 
 /** What git says of a file; undefined when it cannot say. */
 async function entryOf(path: string, git: Git): Promise<Entry | undefined> {
