@@ -85,9 +85,7 @@ export function archiveDue(paths: StatePaths, now: Date): number {
 /** The names under which a file of a turn may stand: its own, and those that it was archived under, oldest first. */
 export function archivedNames(path: string, directory: string): string[] {
   const name = path.slice(directory.length + 1);
-  const archived = entriesOf(directory)
-    .filter((entry) => ARCHIVED.exec(entry)?.[1] === name)
-    .sort();
+  const archived = entriesOf(directory).filter((entry) => ARCHIVED.exec(entry)?.[1] === name);
   return archived.map((entry) => join(directory, entry));
 }
 

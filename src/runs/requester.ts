@@ -15,7 +15,7 @@ import {
   granted,
   narrower,
   type Permissions,
-  parseRule,
+  parseRules,
   ruleText,
   withoutEditing,
 } from './model/permissions.ts';
@@ -276,13 +276,7 @@ function configured(client: ClientName, { cwd }: Requester, { env }: RunsWorld):
 /** Without secrets, since they are stored: an allow rule with one is dropped, a deny rule with one denies its whole tool. */
 function withoutSecrets({ mode, allow, deny }: Permissions): Permissions {
   const isSafe = (text: string) => redactSecrets(text) === text;
-  const whole = (text: string) => {
-    const rule = parseRule(text);
-    return rule === undefined ? [] : [ruleText({ ...rule, calls: null })];
-  };
-  return {
-    mode,
-    allow: allow.filter(isSafe),
-    deny: deny.flatMap((text) => (isSafe(text) ? [text] : whole(text))),
-  };
+  const whole = (text: string) => parseRules([text]).map((rule) => ruleText({ ...rule, calls: null }));
+  const denied = deny.flatMap((text) => (isSafe(text) ? [text] : whole(text)));
+  return { mode, allow: allow.filter(isSafe), deny: denied };
 }

@@ -67,14 +67,15 @@ function wakerOf(session: string): string {
   return `wake:${session}`;
 }
 
-/** Leases what waits to one hook of a session. `settle` has to be called with whether the text was written out. */
+/**
+ * Leases what waits to one hook of a session. `settle` has to be called with whether the text was written out; `told`: who
+ * holds it from then on.
+ */
 function takeForHook(
-  { requester: key, session }: { readonly requester: string; readonly session: string },
-  {
-    told,
-    ...limits
-  }: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'> & { told?: { owner: string; leaseMs: number } },
+  { requester: key, session }: Session,
+  limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'>,
   world: RunsWorld,
+  told: { readonly owner: string; readonly leaseMs?: number } = { owner: `hook:${session}` },
 ): HookDelivery | undefined {
   const owner = `hook:${session}`;
   const holder = `${owner}:${randomUUID()}`;
@@ -82,9 +83,7 @@ function takeForHook(
   const known = session === 'unknown' ? null : session;
   const delivery = takeDelivery({ key, session: known, client: 'claude', cwd: world.cwd }, reader, world);
   const settle = (isSaid: boolean) =>
-    isSaid
-      ? confirmSaid(holder, { ...limits, ...(told ?? { owner }) }, world)
-      : returnDelivery(holder, world);
+    isSaid ? confirmSaid(holder, { ...limits, ...told }, world) : returnDelivery(holder, world);
   return delivery && { text: delivery.text, settle };
 }
 
@@ -99,9 +98,7 @@ function noteUser(event: HookRun['event'], { paths }: RunsWorld): void {
 
 /** The world of the process of a hook. */
 export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
-  const { platform, executablePath, isCompiled } = thisProcess();
-  const cwd = event.cwd ?? paths.home;
-  return { paths, env, platform, cwd, executablePath, isCompiled, now: () => now };
+  return { ...thisProcess(), paths, env, cwd: event.cwd ?? paths.home, now: () => now };
 }
 
 /**
@@ -200,7 +197,7 @@ async function isToBeWoken(
 /** Delivers over standard error. What cannot be written is left to the next prompt. */
 async function wake(one: Session, world: RunsWorld): Promise<'told' | 'nothing' | 'unwritable'> {
   const told = { owner: wakerOf(one.session), leaseMs: ARRIVES_WITHIN_MS };
-  const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX, told }, world);
+  const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX }, world, told);
   if (news === undefined) return 'nothing';
   const isWritten = await new Promise<boolean>((resolve) => {
     process.stderr.once('error', () => resolve(false));

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { AgentEvent, TurnReader } from '../../clients/client.ts';
+import type { TurnReader } from '../../clients/client.ts';
 import type { LiveClient } from '../../clients/client-process.ts';
 import { WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { GrowingFile } from '../../system/lines.ts';
@@ -101,18 +101,16 @@ export class TurnWatch {
   }
 
   #take(line: string): void {
-    for (const event of this.#watching.reader.read(line)) this.#note(event);
-  }
-
-  #note(event: AgentEvent): void {
-    const { effects } = this.#watching;
-    effects.onEvent(event);
-    if (event.kind === 'usage') {
-      this.#usage = event.usage;
-      this.#hasNews = true;
-      this.#problem ??= effects.overBudget(event.usage);
+    const { effects, reader } = this.#watching;
+    for (const event of reader.read(line)) {
+      effects.onEvent(event);
+      if (event.kind === 'usage') {
+        this.#usage = event.usage;
+        this.#hasNews = true;
+        this.#problem ??= effects.overBudget(event.usage);
+      }
+      if (event.kind === 'result') this.#resultAtMs ??= performance.now();
     }
-    if (event.kind === 'result') this.#resultAtMs ??= performance.now();
   }
 
   #judge(isGone: boolean): Watched | undefined {
@@ -140,14 +138,13 @@ export class TurnWatch {
       silentMs: now.steadyMs - this.#silentSinceMs,
       sinceResultMs: this.#resultAtMs === null ? null : now.steadyMs - this.#resultAtMs,
     });
-    if (over === undefined) this.#warnOfTimeout(spentMs, limits.runMs);
+    const { runMs } = limits;
+    const isNear = runMs > 0 && spentMs >= runMs * WARNING_SHARE;
+    if (over === undefined && isNear && !this.#isNearTimeout) {
+      this.#isNearTimeout = true;
+      effects.onWarning(`near the time limit of ${seconds(runMs)}`);
+    }
     return over;
-  }
-
-  #warnOfTimeout(spentMs: number, runMs: number): void {
-    if (this.#isNearTimeout || runMs === 0 || spentMs < runMs * WARNING_SHARE) return;
-    this.#isNearTimeout = true;
-    this.#watching.effects.onWarning(`near the time limit of ${seconds(runMs)}`);
   }
 
   #storeNews(): void {

@@ -5,7 +5,7 @@ import { isRefused } from '../../clients/tools.ts';
 import type { Json } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText, fingerprint } from '../../core/text.ts';
-import { getDb } from '../../database/db.ts';
+import { closing, getDb } from '../../database/db.ts';
 import type { FullContext, Project, Recording } from '../../hooks/decision.ts';
 import type { HookEvent } from '../../hooks/event.ts';
 import { decide, parseHookEvent } from '../../hooks/hooks.ts';
@@ -72,16 +72,12 @@ export class FailureRecorder {
 
   /** Looks at one event of the client. */
   observe(event: AgentEvent): void {
-    this.#guarded(() => this.#observe(event));
+    orLogged(this.#run.id, this.#paths, () => this.#observe(event));
   }
 
   /** Writes what has been collected; to be called at the end of the turn. */
   flush(): void {
-    this.#guarded(() => this.#take(this.#pending.length, this.#exits()));
-  }
-
-  #guarded(work: () => void): void {
-    orLogged(this.#run.id, this.#paths, work);
+    orLogged(this.#run.id, this.#paths, () => this.#take(this.#pending.length, this.#exits()));
   }
 
   #observe(event: AgentEvent): void {
@@ -117,7 +113,9 @@ export class FailureRecorder {
     const recordings = this.#decide(this.#pending.splice(0, count), exits);
     if (recordings.length === 0) return;
     try {
-      this.#write(recordings);
+      const limits = { busyTimeoutMs: LOCK_TIMEOUT_MS, migrationBytesMax: MIGRATION_BYTES_MAX };
+      const db = getDb(this.#paths, { mode: 'write', ...limits });
+      closing(db.sqlite, () => record(recordings, this.#paths, db));
     } catch {
       // Whoever writes next takes them in: a hook, or another supervisor.
       spool(recordings, this.#paths, Date.now());
@@ -139,16 +137,6 @@ export class FailureRecorder {
       const events = hookEvents(call, this.#run, exits);
       return events.flatMap((event) => decide(event, { ...context, now: call.at }).recording ?? []);
     });
-  }
-
-  #write(recordings: readonly Recording[]): void {
-    const limits = { busyTimeoutMs: LOCK_TIMEOUT_MS, migrationBytesMax: MIGRATION_BYTES_MAX };
-    const db = getDb(this.#paths, { mode: 'write', ...limits });
-    try {
-      record(recordings, this.#paths, db);
-    } finally {
-      db.sqlite.close();
-    }
   }
 }
 

@@ -44,8 +44,9 @@ export type Prepared =
 
 /**
  * Creates the run's worktree if it is to have one. `isShared`: another active run writes in the same directory, which
- * decides for the mode `auto`, which also does without one outside of a repository. Can be repeated: an existing worktree is returned, and one that was removed is created again
- * at the same path, since clients find their sessions by the directory. Never throws.
+ * decides for the mode `auto`; outside of a repository that does without one. Can be repeated: an existing worktree is
+ * returned, and one that was removed is created again at the same path, since clients find their sessions by the
+ * directory. Never throws.
  */
 export async function prepareWorktree(
   run: Run,
