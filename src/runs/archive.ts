@@ -39,10 +39,7 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
   return isEntered;
 }
 
-/**
- * Removes the clients' directories of an archived run, outside of the transaction because they may be large. Never throws:
- * the mark stays, and the next archiving process tries again.
- */
+/** Removes the clients' directories of an archived run, outside of the transaction as they may be large. Never throws: the mark stays. */
 function removeHomes(runId: string, paths: StatePaths): void {
   orLogged(runId, paths, () => {
     for (const home of homesIn(runDirectory(paths, runId))) rmSync(home, { recursive: true, force: true });

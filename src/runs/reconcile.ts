@@ -14,7 +14,7 @@ import { checkpoint, isInsideRun, logRunFailure, orLogged, ownProgram, type Runs
 
 /** How long a supervisor may take to take over the turn that was claimed for it. */
 const TAKE_OVER_MS = 3000;
-/** How often each process that lives for a while reconciles: with the time above a supervisor that died is replaced within five seconds. */
+/** How often each process that lives for a while reconciles, as a supervisor that died cannot restart itself: with the time above a supervisor that died is replaced within five seconds. */
 export const RECONCILE_EVERY_MS = 2000;
 
 /** reconcile(), and archives runs that are due. Never throws: failures are in logs/runs.log. */
@@ -23,10 +23,7 @@ export function reconcileAndArchive(world: RunsWorld): void {
   if (existsSync(world.paths.runsDatabase)) archiveDue(world.paths, world.now());
 }
 
-/**
- * Reconciles every two seconds, without keeping the process alive, until the returned function is called. Every long-lived
- * process does this, because a supervisor that died cannot restart itself.
- */
+/** Reconciles every two seconds, without keeping the process alive, until the returned function is called. */
 export function reconcileRegularly(world: RunsWorld): () => void {
   if (isInsideRun(world)) return () => {}; // It stays so when the processes above have gone.
   const timer = setInterval(() => reconcile(world), RECONCILE_EVERY_MS).unref();

@@ -246,12 +246,11 @@ function echo(text: string): string {
   return cutText(oneLine(text), ECHO_LENGTH_MAX);
 }
 
-/** Which agents may be spawned (R25), and which of them there are. */
-
 const MAIN_AGENT = 'main';
 /** So many letters may be wrong in an id that is taken for another one. */
 const TYPOS_MAX = 3;
 
+/** Which agents may be spawned (R25). */
 type Allowlist = { readonly allowAny: boolean; readonly ids: readonly string[] };
 
 /** What the requester's agent may spawn besides itself. */

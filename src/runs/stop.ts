@@ -181,10 +181,7 @@ export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: re
 /** How often the database is checked for changes, which is cheap. */
 const LOOK_MS = 200;
 
-/**
- * Resolves when all of these turns have ended, the time is over, or the wait is aborted; reconciles meanwhile. A turn that
- * does not exist counts as ended and is left out.
- */
+/** Resolves when all of these turns that exist have ended, the time is over, or the wait is aborted; reconciles meanwhile. */
 export async function waitForRuns(
   turns: readonly TurnName[],
   options: WaitOptions,

@@ -71,10 +71,7 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   return undefined;
 }
 
-/**
- * Leases a turn's announcement to this owner, because its answer already contains the reply. Returns false if the
- * announcement is for another session or was delivered already.
- */
+/** Leases a turn's announcement to this owner, whose answer has the reply; false if it is for another session or was delivered. */
 export function holdTurn(
   turn: TurnName,
   { session }: Requester,

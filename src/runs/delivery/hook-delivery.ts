@@ -67,10 +67,7 @@ function wakerOf(session: string): string {
   return `wake:${session}`;
 }
 
-/**
- * Leases what waits to one hook of a session. `settle` has to be called with whether the text was written out; `told`: who
- * holds it from then on.
- */
+/** Leases what waits to one hook of a session; settle() has to be told whether it was written out, and is then held by `told`. */
 function takeForHook(
   { requester: key, session }: Session,
   limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'>,

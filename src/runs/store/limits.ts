@@ -73,10 +73,7 @@ function amountsOf({ limit, taken }: BudgetShare, moreOf: (unit: Unit) => number
   });
 }
 
-/**
- * Whether a run may begin. What active runs may still use up to the limit of a run is reserved and counts as used. An
- * unknown cost counts as 0; its tokens count.
- */
+/** Whether a run may begin. What active runs may still take is reserved and counts; an unknown cost counts as 0, its tokens count. */
 function checkBudget(
   asker: { requester: string; nowMs: number },
   budget: RunSettings['budget'],

@@ -6,10 +6,7 @@ import type { TurnName } from '../model/run.ts';
 import type { Turn } from '../model/turn.ts';
 import { ACTIVE_TURNS, type ColumnsOf, PROCESS, read, scheduleArchive } from './rows.ts';
 
-/**
- * The announcements of ended turns. A row is leased to a reader and settled by that reader's next call: at-least-once
- * delivery. Nothing expires unread.
- */
+/** The announcements of ended turns, each leased to a reader and settled by its next call: at-least-once. Nothing expires unread. */
 
 /** A reader of announcements. `owner`: one connection, or one session of a client. */
 type Recipient = {
@@ -113,10 +110,7 @@ export function leaseTurn(
   return db.run(sql, owner, untilMs, runId, turn, session).changes > 0;
 }
 
-/**
- * Moves the leases of a holder to another one; null: they are given up, and delivered again as a redelivery, since they may
- * have been seen. What another one has leased meanwhile stays there.
- */
+/** Moves the leases of a holder to another one; null: they are given up, and delivered again, since they may have been seen. */
 export function moveLeases(
   holder: string,
   lease: { owner: string; untilMs: number } | null,
@@ -143,10 +137,7 @@ export function acknowledgeTurn(
   settle('acked', IS_TURNS_OWN, [runId, turn, session], nowMs, db);
 }
 
-/**
- * Settles what this session got through its hooks, and through its MCP server if that lives, because the session's turn
- * has ended. An answer of a server that was killed may not have arrived.
- */
+/** Settles what this session got through its hooks, and through its MCP server if that lives: an answer of a killed one may be lost. */
 export function acknowledgeSession(
   { session, serverPid }: { readonly session: string; readonly serverPid: number | undefined },
   nowMs: number,

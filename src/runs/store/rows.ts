@@ -323,10 +323,7 @@ function advice(code: string): string {
 const IS_IDLE = `NOT EXISTS (SELECT 1 FROM turns WHERE run_id = runs.id AND turns.${IS_ACTIVE})
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND outbox.state IN ('pending', 'leased'))`;
 
-/**
- * Computes the time again: none while a turn is active or an announcement is not delivered; then as long after the last of
- * these as the run says, and at once for `delete`.
- */
+/** Computes the time of archiving: none unless the run is idle; then as long after its last change as it says, at once for `delete`. */
 export function scheduleArchive(runId: string, db: Sqlite): void {
   db.run(
     `UPDATE runs SET archive_at = CASE

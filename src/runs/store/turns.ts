@@ -49,11 +49,7 @@ type NewTurn = {
   readonly state: 'queued' | 'starting';
 };
 
-/**
- * Adds a turn to a run. If all runs of the sender's session or of the run's own were stopped after it was asked for, it is
- * returned as stopped.
- * @throws Error when there is no such run, or it is archived: then nothing can be resumed.
- */
+/** Adds a turn to a run; stopped already if all of a session were stopped after it was asked for. @throws Error if it is archived, or none. */
 export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
   return db.transaction(() => {
     const run = runOf(turn.runId, db);

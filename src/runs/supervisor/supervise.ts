@@ -31,10 +31,7 @@ export async function superviseProcess([, runId = '', turn]: readonly string[]):
   process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
 }
 
-/**
- * Supervises one turn of a run: takes it, starts its client or takes over one that runs, watches it to its end, and announces
- * that. Never throws: failures are logged to logs/runs.log.
- */
+/** Supervises one turn of a run from its taking to its announcement. Never throws: failures are logged to logs/runs.log. */
 export async function supervise(runId: string, turnNumber: number, world: RunsWorld): Promise<void> {
   let isShuttingDown = false;
   const shutDown = () => {

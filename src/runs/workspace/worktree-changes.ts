@@ -63,10 +63,7 @@ export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged 
   });
 }
 
-/**
- * Whether all changes of the run are in the working tree that its own was made from; false if there are submodules, which
- * are in no patch. Never throws.
- */
+/** Whether all changes are in the tree that the run's was made from; false with submodules, which are in no patch. Never throws. */
 export async function isMerged(run: TreeRun, world: ChangesWorld): Promise<boolean> {
   const { path, repository } = run.worktree;
   if (existsSync(`${path}/.gitmodules`)) return false;

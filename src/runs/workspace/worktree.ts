@@ -126,10 +126,7 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
   }
 }
 
-/**
- * What would be lost with the run's worktree and branch; null: nothing. `isMerged`: everything that git tracks is merged.
- * Never throws.
- */
+/** What would be lost with the worktree and branch; null: nothing. `isMerged`: all that git tracks is merged. Never throws. */
 export async function lossOf(
   worktree: Worktree,
   { env, isMerged }: WorktreeWorld & { readonly isMerged: boolean },
