@@ -29,7 +29,7 @@ type AttachAnswer =
 /** Archiving is postponed by this, because a person may be working in the session. */
 const KEPT_MS = 86_400_000;
 
-/** How a person goes on with a run's session in the client itself; `start` is refused while the run is active. @throws Error from the system */
+/** How a person goes on with a run's session in the client itself; no `start` while the run is active. @throws Error */
 export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld): AttachAnswer {
   const { env, platform, paths, now } = world;
   const client = clientNamed(run.client);

@@ -14,7 +14,7 @@ import { checkpoint, isInsideRun, logRunFailure, orLogged, ownProgram, type Runs
 
 /** How long a supervisor may take to take over the turn that was claimed for it. */
 const TAKE_OVER_MS = 3000;
-/** How often each process that lives for a while reconciles, as a supervisor that died cannot restart itself: with the time above a supervisor that died is replaced within five seconds. */
+/** How often each process that lives for a while reconciles: with the time above a supervisor that died is replaced within five seconds. */
 export const RECONCILE_EVERY_MS = 2000;
 
 /** reconcile(), and archives runs that are due. Never throws: failures are in logs/runs.log. */

@@ -13,6 +13,7 @@ import {
   hasWaiting,
   leaseTurn,
   moveLeases,
+  type Recipient,
   serversOf,
   takeAnnouncements,
 } from '../store/outbox.ts';
@@ -22,15 +23,7 @@ import { checkpoint, isInsideRun, type RunsWorld } from '../world.ts';
 /** What is delivered to a requester: one text, and the announcements in it. */
 export type Delivery = { readonly text: string; readonly announcements: readonly Announcement[] };
 
-export type Reader = {
-  /** Who holds the lease until its next call shows that the text arrived: `hook:<session>`, `mcp:<connection>`. */
-  readonly owner: string;
-  /** Who holds the lease until confirmSaid(), where several hooks of one session may run at once. */
-  readonly holder?: string;
-  /** A person at a terminal also gets what is meant for a session that may still come. */
-  readonly isPerson: boolean;
-  /** Sessions that are over, and whose place this one has taken. */
-  readonly ended?: readonly string[];
+export type Reader = Omit<Recipient, 'requester' | 'session'> & {
   /** In UTF-16 units; results are cut to it. */
   readonly lengthMax?: number;
   /** How long to wait for the database's lock. */
@@ -50,16 +43,15 @@ const NONCE_BYTES = 16;
 export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
   const { paths } = world;
   if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
-  const { owner, holder, isPerson, ended, lengthMax = LENGTH_MAX } = reader;
+  const { lengthMax = LENGTH_MAX, lockTimeoutMs, ...recipient } = reader;
   const { key, session } = requester;
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
   const { announcements, isOver } = withRuns(paths, (db) => {
-    setLockTimeout(reader.lockTimeoutMs, db);
-    const listener = { requester: key, session, owner, isPerson, ended };
-    const leaseMs = holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
-    const options = { nowMs, leaseMs, limit, ...(holder !== undefined && { holder }) };
-    const announcements = takeAnnouncements(listener, options, db);
+    setLockTimeout(lockTimeoutMs, db);
+    const leaseMs = reader.holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
+    const options = { nowMs, leaseMs, limit };
+    const announcements = takeAnnouncements({ ...recipient, requester: key, session }, options, db);
     return { announcements, isOver: announcements.length === 0 && !hasWaiting(key, nowMs, db) };
   });
   checkpoint('after-lease', world.env);

@@ -157,12 +157,10 @@ function beginToWait({ session, requester }: Session, db: Sqlite): boolean {
   });
 }
 
-type Limits = { readonly wakesMax: number; readonly client: ProcessIdentity };
-
 /** Resolves with true when something can be delivered, with false when nothing will come or the session is gone. */
 async function isToBeWoken(
   one: Session,
-  { wakesMax, client }: Limits,
+  { wakesMax, client }: { readonly wakesMax: number; readonly client: ProcessIdentity },
   { world, db }: { readonly world: RunsWorld; readonly db: Sqlite },
 ): Promise<boolean> {
   let version: number | undefined;

@@ -8,24 +8,21 @@ import { ACTIVE_TURNS, type ColumnsOf, PROCESS, read, scheduleArchive } from './
 
 /** The announcements of ended turns, each leased to a reader and settled by its next call: at-least-once. Nothing expires unread. */
 
-/** A reader of announcements. `owner`: one connection, or one session of a client. */
-type Recipient = {
+/** A reader of announcements. */
+export type Recipient = {
   readonly requester: string;
   readonly session: string | null;
+  /** Who holds the lease until its next call shows that the text arrived: `hook:<session>`, `mcp:<connection>`. */
   readonly owner: string;
-  /** A person also gets what is meant for a session. */
+  /** Who holds the lease before, where several hooks of one session may run at once: see moveLeases(). */
+  readonly holder?: string;
+  /** A person at a terminal also gets what is meant for a session that may still come. */
   readonly isPerson: boolean;
-  /** Sessions that are over and that this one replaces. */
-  readonly ended?: readonly string[] | undefined;
+  /** Sessions that are over, and whose place this one has taken. */
+  readonly ended?: readonly string[];
 };
 
-type TakeOptions = {
-  readonly nowMs: number;
-  /** Who holds the lease first, if not the owner; see moveLeases(). */
-  readonly holder?: string;
-  readonly leaseMs: number;
-  readonly limit: number;
-};
+type TakeOptions = { readonly nowMs: number; readonly leaseMs: number; readonly limit: number };
 
 /** What an announce step may take: see hasWaiting(). */
 const SOON_MS = 120_000;
@@ -80,8 +77,8 @@ export function reword(runId: string, turn: number, words: Rewording, db: Sqlite
  * comes back after its lease has expired settles as well, unless another one has leased the row meanwhile.
  */
 export function takeAnnouncements(recipient: Recipient, options: TakeOptions, db: Sqlite): Announcement[] {
-  const { requester, session, owner, isPerson, ended = [] } = recipient;
-  const { nowMs, leaseMs, limit, holder = owner } = options;
+  const { requester, session, owner, holder = owner, isPerson, ended = [] } = recipient;
+  const { nowMs, leaseMs, limit } = options;
   // Most calls find nothing, and need no write lock.
   if (undelivered(requester, db) === 0) return [];
   return db.transaction(() => {

@@ -1,7 +1,6 @@
 import { redactSecrets } from '../../core/redact.ts';
 import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
 import { type NewAnnouncement, rawAnnouncement } from '../model/announcement.ts';
-import type { Permissions } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import {
   canFollow,
@@ -35,19 +34,14 @@ export type TurnChanges = Partial<
     Pick<Turn, 'launchedAtMs' | 'startedAtMs' | 'deadlineAtMs'>
 >;
 
-type NewTurn = {
-  readonly runId: string;
-  readonly kind: 'send' | 'announce';
-  readonly announces: number | null;
-  readonly message: string;
-  /** Who asks, as in Turn; otherwise the run's requester. */
-  readonly session?: string | null;
-  /** Of who sends the message; otherwise the run's. */
-  readonly permissions?: Permissions | null;
-  readonly nowMs: number;
-  /** `starting`: added by the run's own supervisor, in the slot that it has. */
-  readonly state: 'queued' | 'starting';
-};
+/** `session` and `permissions`: of who asks; otherwise the run's. */
+type NewTurn = Pick<Turn, 'runId' | 'announces' | 'message'> &
+  Partial<Pick<Turn, 'session' | 'permissions'>> & {
+    readonly kind: 'send' | 'announce';
+    readonly nowMs: number;
+    /** `starting`: added by the run's own supervisor, in the slot that it has. */
+    readonly state: 'queued' | 'starting';
+  };
 
 /** Adds a turn to a run; stopped already if all of a session were stopped after it was asked for. @throws Error if it is archived, or none. */
 export function appendTurn(turn: NewTurn, db: Sqlite): Turn {

@@ -228,9 +228,12 @@ function knowledgeFor(run: Run, config: Config, { paths, now }: Omit<PromptWorld
     agentType: run.agentId,
   } as const;
   try {
-    const decideWith = (knowledge: Parameters<Parameters<typeof decideOnData>[0]>[0]) =>
-      decideSubagentStart(event, { ...context, knowledge });
-    const text = decideOnData(decideWith, { paths, now: now() }).reply?.context ?? '';
+    const from = { paths, now: context.now };
+    const { reply } = decideOnData(
+      (knowledge) => decideSubagentStart(event, { ...context, knowledge }),
+      from,
+    );
+    const text = reply?.context ?? '';
     if (text === '') return text;
     // As the hook does it, so that `status` shows this agent too.
     const { name, path } = context.project;
