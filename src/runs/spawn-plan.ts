@@ -160,20 +160,15 @@ function refuse(status: Refusal['status'], error: string) {
 function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
   const { task, thinking, runTimeoutSeconds, permissions } = request;
   if (task.trim() === '') return 'task is required';
-  if (task.length > TASK_LENGTH_MAX) {
+  if (task.length > TASK_LENGTH_MAX)
     return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}; put it into a file and name that`;
-  }
-  if (thinking !== undefined && readThinking(thinking) === undefined) {
+  if (thinking !== undefined && readThinking(thinking) === undefined)
     return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING_LEVELS.join(', ')}.`;
-  }
-  if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
+  if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds))
     return `Invalid runTimeoutSeconds ${runTimeoutSeconds}: it is a number of seconds, 0 for no limit`;
-  }
-  const label = labelOf(request);
-  const wrongLabel = label === null ? undefined : labelProblem(label);
-  if (wrongLabel !== undefined) return wrongLabel;
-  const wrongGrant = permissions?.map(grantProblem).find((problem) => problem !== undefined);
-  if (wrongGrant !== undefined) return wrongGrant;
+  const problems = [labelProblem(labelOf(request) ?? ''), ...(permissions ?? []).map(grantProblem)];
+  const problem = problems.find((one) => one !== undefined);
+  if (problem !== undefined) return problem;
   const cwd = request.cwd ?? requester.cwd;
   if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
   if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"; make it, or start from another one`;

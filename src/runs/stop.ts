@@ -70,14 +70,9 @@ export async function stopRuns(
   return answerOf(runs, request);
 }
 
-type StopRequest = {
-  /** The turns that were active. */
-  readonly turns: readonly Turn[];
-  readonly finished: readonly RunName[];
-  readonly othersActive: number;
-};
+type StopRequest = { turns: readonly Turn[]; finished: readonly RunName[]; othersActive: number };
 
-/** Writes the stop for every turn of the target, in one transaction. */
+/** Writes the stop for every turn of the target, in one transaction. Returns the turns that were active. */
 function requestStops(
   target: StopTarget,
   requester: Requester,
@@ -184,7 +179,7 @@ const LOOK_MS = 200;
 /** Resolves when all of these turns that exist have ended, the time is over, or the wait is aborted; reconciles meanwhile. */
 export async function waitForRuns(
   turns: readonly TurnName[],
-  options: WaitOptions,
+  { timeoutMs, untilAnnounced = false, signal, onProgress }: WaitOptions,
   world: RunsWorld,
 ): Promise<WaitAnswer> {
   if (!pathExists(world.paths.runsDatabase)) return { kind: 'ended', runs: [] };
@@ -192,8 +187,26 @@ export async function waitForRuns(
   const db = openRunsDb(world.paths);
   reconcileAndArchive(world);
   const stopReconciling = reconcileRegularly(world);
+  const endMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
+  let version: number | undefined;
+  let runs: readonly RunWithTurn[] = [];
   try {
-    return await watch(turns, options, { db, world });
+    for (;;) {
+      const found = dataVersion(db);
+      if (found !== version) {
+        version = found;
+        runs = turns.flatMap((name) => readNamed(name, db));
+        onProgress?.(runs);
+      }
+      const nowMs = world.now().getTime();
+      const isOver = ({ turn }: RunWithTurn) =>
+        isTerminal(turn.state) && !(untilAnnounced && isAnnouncing(turn.runId, turn.number, nowMs, db));
+      if (runs.every(isOver)) return { kind: 'ended', runs };
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
+      // An abort ends it early, without an error.
+      await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
+    }
   } finally {
     stopReconciling();
     db.close();
@@ -221,32 +234,6 @@ export function turnsAwaited(
     return own.length > 0 || newest === undefined ? own : [{ runId: whose.runId, turn: newest.number }];
   });
   return found ?? [];
-}
-
-async function watch(
-  turns: readonly TurnName[],
-  { timeoutMs, untilAnnounced = false, signal, onProgress }: WaitOptions,
-  { db, world }: { readonly db: Sqlite; readonly world: RunsWorld },
-): Promise<WaitAnswer> {
-  const endMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
-  let version: number | undefined;
-  let runs: readonly RunWithTurn[] = [];
-  for (;;) {
-    const found = dataVersion(db);
-    if (found !== version) {
-      version = found;
-      runs = turns.flatMap((name) => readNamed(name, db));
-      onProgress?.(runs);
-    }
-    const nowMs = world.now().getTime();
-    const isOver = ({ turn }: RunWithTurn) =>
-      isTerminal(turn.state) && !(untilAnnounced && isAnnouncing(turn.runId, turn.number, nowMs, db));
-    if (runs.every(isOver)) return { kind: 'ended', runs };
-    const leftMs = endMs - performance.now();
-    if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
-    // An abort ends it early, without an error.
-    await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
-  }
 }
 
 function readNamed({ runId, turn: number }: TurnName, db: Sqlite): RunWithTurn[] {

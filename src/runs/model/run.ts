@@ -142,9 +142,8 @@ export function runDirectory(paths: StatePaths, runId: string): string {
 
 /** The files of a turn. @throws Error when the id or the number is none. */
 export function turnFiles(paths: StatePaths, runId: string, turn: number): TurnFiles {
-  if (!Number.isSafeInteger(turn) || turn < 1) {
+  if (!Number.isSafeInteger(turn) || turn < 1)
     throw new Error(`Cannot name the files of turn "${turn}" of run "${runId}": turns count from 1`);
-  }
   return filesIn(runDirectory(paths, runId), turn, turnMark({ runId, number: turn }));
 }
 

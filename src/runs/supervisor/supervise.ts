@@ -25,9 +25,8 @@ const WRITE_RETRY_MS = 500;
 export async function superviseProcess([, runId = '', turn]: readonly string[]): Promise<never> {
   becomeLongLived();
   const world = runsWorld(thisProcess());
-  if (world !== undefined) {
+  if (world !== undefined)
     await Promise.all([supervise(runId, Number(turn), world), noteRelease(runId, world)]);
-  }
   process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
 }
 
@@ -80,9 +79,7 @@ async function superviseWithAnnouncement(row: TurnRow, before: Turn): Promise<vo
   const step = await endTurnAndAnnounce(row, await endOf(row, before));
   supervision.checkpoint('before-announce-step');
   const taken = step && TurnRow.take(step, supervision);
-  if (taken !== undefined) {
-    await endAnnounceStep(taken.row, await endOf(taken.row, taken.before));
-  }
+  if (taken !== undefined) await endAnnounceStep(taken.row, await endOf(taken.row, taken.before));
 }
 
 /** The end of a turn. If supervising fails, the client is ended, and so is the turn. */

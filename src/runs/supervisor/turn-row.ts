@@ -90,9 +90,8 @@ export class TurnRow {
   /** Reads what others have changed: a stop. @throws NotOurs */
   refresh(): Turn {
     const turn = getTurn(this.#turn.runId, this.#turn.number, this.supervision.db);
-    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.supervision.self)) {
+    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.supervision.self))
       throw new NotOurs(`Turn ${this.#turn.number} of run "${this.#turn.runId}" is not ours any more`);
-    }
     this.#turn = turn;
     return turn;
   }
