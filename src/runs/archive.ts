@@ -28,8 +28,10 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
     db.transaction(() => {
       // Rolled back when the renames below fail.
       if (!setArchived(run.id, now.getTime(), db)) return false;
-      if (homesIn(directory).length > 0) writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
-      renameFiles(directory, now);
+      if (filesIn(directory, TURN_HOME).length > 0)
+        writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
+      const suffix = `.deleted.${now.toISOString().replaceAll(':', '-')}`;
+      for (const path of filesIn(directory, TURN_FILE)) moveAway(path, `${path}${suffix}`);
       checkpoint('within-archive', process.env);
       return true;
     }),
@@ -42,22 +44,22 @@ export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
 /** Removes the clients' directories of an archived run, outside of the transaction as they may be large. Never throws: the mark stays. */
 function removeHomes(runId: string, paths: StatePaths): void {
   orLogged(runId, paths, () => {
-    for (const home of homesIn(runDirectory(paths, runId))) rmSync(home, { recursive: true, force: true });
+    for (const home of filesIn(runDirectory(paths, runId), TURN_HOME))
+      rmSync(home, { recursive: true, force: true });
     rmSync(homesMark(runId, paths), { force: true });
   });
 }
 
 /** Removes the directories that a process left which died while it archived a run. */
 function removeHomesLeft(paths: StatePaths): void {
-  const marked = entriesOf(paths.runs).flatMap((entry) => HOMES_MARK.exec(entry)?.[1] ?? []);
-  if (marked.length === 0) return;
-  const isArchived = (id: string) =>
-    readRuns(paths, (db) => getRun(id, db)?.run.archivedAtMs ?? null) !== null;
-  for (const id of marked) if (isArchived(id)) removeHomes(id, paths);
+  for (const id of entriesOf(paths.runs).flatMap((entry) => HOMES_MARK.exec(entry)?.[1] ?? [])) {
+    const archivedAtMs = readRuns(paths, (db) => getRun(id, db)?.run.archivedAtMs);
+    if (typeof archivedAtMs === 'number') removeHomes(id, paths);
+  }
 }
 
-function homesIn(directory: string): string[] {
-  return entriesOf(directory).flatMap((entry) => (TURN_HOME.test(entry) ? [join(directory, entry)] : []));
+function filesIn(directory: string, names: RegExp): string[] {
+  return entriesOf(directory).flatMap((entry) => (names.test(entry) ? [join(directory, entry)] : []));
 }
 
 function homesMark(runId: string, paths: StatePaths): string {
@@ -84,14 +86,6 @@ export function archivedNames(path: string, directory: string): string[] {
   const name = path.slice(directory.length + 1);
   const archived = entriesOf(directory).filter((entry) => ARCHIVED.exec(entry)?.[1] === name);
   return archived.map((entry) => join(directory, entry));
-}
-
-function renameFiles(directory: string, now: Date): void {
-  const suffix = `.deleted.${now.toISOString().replaceAll(':', '-')}`;
-  for (const entry of entriesOf(directory)) {
-    const path = join(directory, entry);
-    if (TURN_FILE.test(entry)) moveAway(path, `${path}${suffix}`);
-  }
 }
 
 function moveAway(path: string, target: string): void {

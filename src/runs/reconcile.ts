@@ -33,7 +33,7 @@ export function reconcileRegularly(world: RunsWorld): () => void {
 /** Starts supervisors for queued turns that have a slot and for turns whose supervisor died, and marks inboxes. Never throws. */
 export function reconcile(world: RunsWorld): void {
   const { paths } = world;
-  try {
+  orLogged('', paths, () => {
     if (!existsSync(paths.runsDatabase)) return;
     const nowMs = world.now().getTime();
     const { active, marked } = readRuns(paths, (db) => ({
@@ -50,9 +50,7 @@ export function reconcile(world: RunsWorld): void {
       checkpoint('after-claim', world.env);
       startSupervisors(claimed, world);
     }
-  } catch (error) {
-    logRunFailure('', error, paths);
-  }
+  });
 }
 
 /** Starts a supervisor for each of these turns. One that cannot be started gives its slot back. Never throws. */

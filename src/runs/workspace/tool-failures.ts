@@ -165,18 +165,14 @@ function endOf(
 ): readonly [HookEvent['name'], Json] {
   // Rejected by the client, before it was done.
   if (isError && text.startsWith('<tool_use_error>')) return ['PostToolBatch', { tool_response: text }];
-  if (isError) return ['PostToolUseFailure', { error: errorIn(text, tool) }];
+  // One without a word is one that nobody can recognise again.
+  if (isError)
+    return ['PostToolUseFailure', { error: text.trim() || (tool === 'Bash' ? 'Exit code ?' : '?') }];
   const code = exits === undefined || tool !== 'Bash' ? 0 : exits(id);
   if (code === 0) return ['PostToolUse', {}];
   // It returned, which does not mean that it worked.
   if (code === undefined) return ['PostToolUse', { tool_response: { interrupted: true } }];
   return ['PostToolUseFailure', { error: `Exit code ${code}\n${text}`.trim() }];
-}
-
-/** As the hooks are told it. A failure without a word is one that nobody can recognise again. */
-function errorIn(text: string, tool: string): string {
-  const said = text.trim();
-  return said !== '' ? said : tool === 'Bash' ? 'Exit code ?' : '?';
 }
 
 /** A working tree that was made for the run is another spelling of its project, before the run knows of it. */
