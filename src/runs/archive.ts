@@ -2,7 +2,14 @@ import { existsSync, lstatSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Run, runDirectory } from './model/run.ts';
-import { dueArchives, postponeArchive, readRuns, setArchived, withRuns } from './store/rows.ts';
+import {
+  dueArchives,
+  postponeArchive,
+  readRuns,
+  runsTransaction,
+  setArchived,
+  withRuns,
+} from './store/rows.ts';
 import { getRun } from './store/runs.ts';
 import { checkpoint, orLogged } from './world.ts';
 
@@ -24,18 +31,16 @@ const HOMES_MARK = /^([A-Za-z0-9_-]{1,64})\.homes$/;
  */
 export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
   const directory = runDirectory(paths, run.id);
-  const isEntered = withRuns(paths, (db) =>
-    db.transaction(() => {
-      // Rolled back when the renames below fail.
-      if (!setArchived(run.id, now.getTime(), db)) return false;
-      if (filesIn(directory, TURN_HOME).length > 0)
-        writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
-      const suffix = `.deleted.${now.toISOString().replaceAll(':', '-')}`;
-      for (const path of filesIn(directory, TURN_FILE)) moveAway(path, `${path}${suffix}`);
-      checkpoint('within-archive', process.env);
-      return true;
-    }),
-  );
+  const isEntered = runsTransaction(paths, (db) => {
+    // Rolled back when the renames below fail.
+    if (!setArchived(run.id, now.getTime(), db)) return false;
+    if (filesIn(directory, TURN_HOME).length > 0)
+      writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
+    const suffix = `.deleted.${now.toISOString().replaceAll(':', '-')}`;
+    for (const path of filesIn(directory, TURN_FILE)) moveAway(path, `${path}${suffix}`);
+    checkpoint('within-archive', process.env);
+    return true;
+  });
   checkpoint('after-archive', process.env);
   if (isEntered) removeHomes(run.id, paths);
   return isEntered;

@@ -11,7 +11,6 @@ import type { RunsWorld } from './world.ts';
 
 /** How to start the client on a terminal in the session of a run. */
 export type Attachment = {
-  /** The command line. */
   readonly words: readonly [string, ...string[]];
   readonly path: string;
   readonly cwd: string;

@@ -7,7 +7,7 @@ import type { StatePaths } from '../core/state-paths.ts';
 import { writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import { findProgram, runCommand } from '../system/run-command.ts';
-import { readRuns, withRuns } from './store/rows.ts';
+import { readRuns, runsTransaction } from './store/rows.ts';
 import { changeRun, getRun } from './store/runs.ts';
 import { logRunFailure, type RunsWorld } from './world.ts';
 
@@ -34,12 +34,10 @@ export async function noteRelease(runId: string, world: RunsWorld): Promise<void
     remember(file, release, world.paths);
     const warning = warningFor(client, release);
     if (warning === null) return;
-    withRuns(world.paths, (db) =>
-      db.transaction(() => {
-        const now = getRun(runId, db)?.run.warning ?? null;
-        changeRun(runId, { warning: now === null ? warning : `${now}; ${warning}` }, db);
-      }),
-    );
+    runsTransaction(world.paths, (db) => {
+      const now = getRun(runId, db)?.run.warning ?? null;
+      changeRun(runId, { warning: now === null ? warning : `${now}; ${warning}` }, db);
+    });
   } catch (error) {
     logRunFailure(runId, error, world.paths);
   }

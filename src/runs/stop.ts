@@ -8,7 +8,7 @@ import { isTerminal, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { reconcile, reconcileAndArchive, reconcileRegularly } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
 import { isAnnouncing, waitingAnnouncements } from './store/outbox.ts';
-import { dataVersion, openRunsDb, readRuns, withRuns } from './store/rows.ts';
+import { dataVersion, openRunsDb, readRuns, runsTransaction } from './store/rows.ts';
 import { getRun } from './store/runs.ts';
 import {
   announceEnd,
@@ -83,20 +83,18 @@ function requestStops(
     if (target.kind !== 'run') return { turns: [], finished: [], othersActive: 0 };
     return { status: 'error', error: `Unknown subagent id: ${target.runId}` };
   }
-  return withRuns(paths, (db) =>
-    db.transaction(() => {
-      if (target.kind !== 'run') {
-        const session = target.kind === 'project' ? WHOLE_PROJECT : (requester.session ?? '');
-        const turns = requestStopAll(requester.key, session, stop, db);
-        return { turns, finished: [], othersActive: unstoppedRuns(requester.key, db) };
-      }
-      const own = ownRun(target.runId, requester, db);
-      if ('status' in own) return own;
-      const { id: runId, number } = own.run;
-      const turns = requestStop(runId, stop, db);
-      return { turns, finished: turns.length === 0 ? [{ runId, number }] : [], othersActive: 0 };
-    }),
-  );
+  return runsTransaction(paths, (db) => {
+    if (target.kind !== 'run') {
+      const session = target.kind === 'project' ? WHOLE_PROJECT : (requester.session ?? '');
+      const turns = requestStopAll(requester.key, session, stop, db);
+      return { turns, finished: [], othersActive: unstoppedRuns(requester.key, db) };
+    }
+    const own = ownRun(target.runId, requester, db);
+    if ('status' in own) return own;
+    const { id: runId, number } = own.run;
+    const turns = requestStop(runId, stop, db);
+    return { turns, finished: turns.length === 0 ? [{ runId, number }] : [], othersActive: 0 };
+  });
 }
 
 function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: StopRequest): StopAnswer {
@@ -140,22 +138,18 @@ function processesOf(turn: Turn): number[] {
  * be seen from here. Call it after its supervisor has had time to end them. Signals no process. Returns these turns.
  */
 export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWorld): Turn[] {
-  return withRuns(paths, (db) =>
-    db.transaction(() =>
-      names.flatMap(({ runId, turn: number }) => {
-        const turn = getTurn(runId, number, db);
-        if (turn === undefined || isTerminal(turn.state)) return [];
-        const isSeen = [turn.owner, turn.process].every((one) => one === null || isJudged(one));
-        if (isSeen) return [];
-        const error = 'Its container or sandbox does not answer: what runs there is not known';
-        const endedAtMs = now().getTime();
-        const { result, notes, usage } = turn;
-        const ending = { outcome: 'lost', result, error, notes, usage, exit: null, endedAtMs } as const;
-        const ended = endTurn(turn, ending, null, db);
-        if (ended !== undefined && ended.kind !== 'announce') announceEnd(ended, ending, db);
-        return ended ?? [];
-      }),
-    ),
+  return runsTransaction(paths, (db) =>
+    names.flatMap(({ runId, turn: number }) => {
+      const turn = getTurn(runId, number, db);
+      if (turn === undefined || isTerminal(turn.state)) return [];
+      const isSeen = [turn.owner, turn.process].every((one) => one === null || isJudged(one));
+      if (isSeen) return [];
+      const error = 'Its container or sandbox does not answer: what runs there is not known';
+      const ending = { ...turn, outcome: 'lost', error, exit: null, endedAtMs: now().getTime() } as const;
+      const ended = endTurn(turn, ending, null, db);
+      if (ended !== undefined && ended.kind !== 'announce') announceEnd(ended, ending, db);
+      return ended ?? [];
+    }),
   );
 }
 

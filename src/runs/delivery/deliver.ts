@@ -17,7 +17,7 @@ import {
   serversOf,
   takeAnnouncements,
 } from '../store/outbox.ts';
-import { readRuns, withRuns } from '../store/rows.ts';
+import { readRuns, runsTransaction, withRuns } from '../store/rows.ts';
 import { checkpoint, isInsideRun, type RunsWorld } from '../world.ts';
 
 /** What is delivered to a requester: one text, and the announcements in it. */
@@ -26,11 +26,9 @@ export type Delivery = { readonly text: string; readonly announcements: readonly
 export type Reader = Omit<Recipient, 'requester' | 'session'> & {
   /** In UTF-16 units; results are cut to it. */
   readonly lengthMax?: number;
-  /** How long to wait for the database's lock. */
   readonly lockTimeoutMs?: number;
 };
 
-/** How long a lease lasts. */
 const LEASE_MS = 600_000;
 /** How long a process may take from the lease to confirmSaid(). */
 const UNSAID_LEASE_MS = 10_000;
@@ -111,9 +109,7 @@ export function acknowledgeTurns(
   { paths, now }: RunsWorld,
 ): void {
   const nowMs = now().getTime();
-  withRuns(paths, (db) =>
-    db.transaction(() => turns.map((turn) => acknowledgeTurn(turn, session, nowMs, db))),
-  );
+  runsTransaction(paths, (db) => turns.map((turn) => acknowledgeTurn(turn, session, nowMs, db)));
   unmarkInbox(key, paths, nowMs);
 }
 

@@ -219,7 +219,6 @@ export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
   return db.all(sql, nowMs + SOON_MS).map((row) => String(row.requester));
 }
 
-/** Settles these rows; returns their ids. */
 function settle(
   state: 'acked' | 'dismissed',
   where: string,
@@ -251,7 +250,6 @@ type Listener = {
   /** `server`: the MCP server. `waiter`: the hook behind a turn that wakes the session. */
   readonly kind: 'server' | 'waiter';
   readonly session: string;
-  /** The requester's key. */
   readonly requester: string;
   readonly client: ClientName | null;
   readonly process: ProcessIdentity;

@@ -17,7 +17,6 @@ export type QueuedTurn = {
 };
 
 type Queue = {
-  /** By their positions. */
   readonly queued: readonly QueuedTurn[];
   readonly busy: readonly QueuedTurn[];
   /** The number of each requester's last start, counted over all requesters. */

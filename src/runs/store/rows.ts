@@ -257,6 +257,11 @@ export function withRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T {
   return saying('write', paths.runsDatabase, open, advice);
 }
 
+/** Writes all or nothing, with the lock from the beginning. @throws Error as withRuns() */
+export function runsTransaction<T>(paths: StatePaths, work: (db: Sqlite) => T): T {
+  return withRuns(paths, (db) => db.transaction(() => work(db)));
+}
+
 /** Reads; undefined when there is no database. @throws Error that names the file and what to do. */
 export function readRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T | undefined {
   const open = () => {
