@@ -11,7 +11,7 @@ import { ownRun, refusalInside, senderPermissions } from './requester.ts';
 import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 import { spent } from './store/limits.ts';
 import { claimTurns } from './store/queue.ts';
-import { withRuns } from './store/rows.ts';
+import { runsTransaction } from './store/rows.ts';
 import { appendTurn } from './store/turns.ts';
 import type { Refusal, RunsWorld } from './world.ts';
 
@@ -45,25 +45,23 @@ export function sendToRun(
   const nowMs = world.now().getTime();
   // Outside of the transaction, because it reads files.
   const permissions = senderPermissions(requester, settings.tools.permitted, world);
-  return withRuns(world.paths, (db) => {
-    const { answer, claimed } = db.transaction(() => {
-      const refused = (answer: Refusal) => ({ answer, claimed: [] });
-      const own = ownRun(runId, requester, db);
-      if ('status' in own) return refused(own);
-      const refusal = sendRefusal(own, settings, db);
-      if (refusal !== undefined) return refused(refusal);
-      const client = clientNamed(own.run.client);
-      const gaps = permissions === null ? [] : ruleGaps(client, permissions, requester);
-      if (gaps.length > 0 && settings.tools.isStrict)
-        return refused({ status: 'forbidden', error: gapRefusal(client, gaps) });
-      const asked = { runId, kind: 'send', announces: null, message: text, nowMs, state: 'queued' } as const;
-      const turn = appendTurn({ ...asked, session: requester.session ?? '', permissions }, db);
-      const sent: SendAnswer = { status: 'accepted', runId, turn: turn.number };
-      return { answer: sent, claimed: claimTurns(settings, nowMs, db) };
-    });
-    if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
-    return answer;
+  const { answer, claimed } = runsTransaction(world.paths, (db) => {
+    const refused = (answer: Refusal) => ({ answer, claimed: [] });
+    const own = ownRun(runId, requester, db);
+    if ('status' in own) return refused(own);
+    const refusal = sendRefusal(own, settings, db);
+    if (refusal !== undefined) return refused(refusal);
+    const client = clientNamed(own.run.client);
+    const gaps = permissions === null ? [] : ruleGaps(client, permissions, requester);
+    if (gaps.length > 0 && settings.tools.isStrict)
+      return refused({ status: 'forbidden', error: gapRefusal(client, gaps) });
+    const asked = { runId, kind: 'send', announces: null, message: text, nowMs, state: 'queued' } as const;
+    const turn = appendTurn({ ...asked, session: requester.session ?? '', permissions }, db);
+    const sent: SendAnswer = { status: 'accepted', runId, turn: turn.number };
+    return { answer: sent, claimed: claimTurns(settings, nowMs, db) };
   });
+  if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
+  return answer;
 }
 
 function sendRefusal(

@@ -14,13 +14,8 @@ export type Usage = {
 };
 
 export const NO_USAGE: Usage = {
-  inputTokens: null,
-  outputTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  costUsd: null,
-  costSource: null,
-  model: null,
+  ...{ inputTokens: null, outputTokens: null, cacheReadTokens: null, cacheWriteTokens: null },
+  ...{ costUsd: null, costSource: null, model: null },
 };
 
 export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
@@ -43,11 +38,7 @@ const NEXT: Readonly<Record<TurnState, readonly TurnState[]>> = {
   starting: ['queued', 'running', 'stopping', ...OUTCOMES],
   running: ['stopping', ...OUTCOMES],
   stopping: OUTCOMES,
-  success: [],
-  error: [],
-  timeout: [],
-  stopped: [],
-  lost: [],
+  ...{ success: [], error: [], timeout: [], stopped: [], lost: [] },
 };
 
 /** Whether a turn may go from one state to the other. */
