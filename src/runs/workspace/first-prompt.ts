@@ -27,7 +27,7 @@ import { pathExists, readTextFile } from '../../system/runtime-bun.ts';
 import { type ContextFile, firstPromptText } from '../model/prompts.ts';
 import type { Run } from '../model/run.ts';
 import type { RunsWorld } from '../world.ts';
-import { type Git, gitIn } from './git.ts';
+import { gitIn } from './git.ts';
 import { directoryBefore, uncommittedFiles } from './worktree.ts';
 
 /** The project of a directory as the hooks know it: one for all worktrees of a repository. */
@@ -147,26 +147,21 @@ function readBeginning(path: string): { bytes: Uint8Array; size: number; names: 
   }
 }
 
-/** A tracked file is public to everybody with the repository, unless it is a hard link with other content. */
+/**
+ * A tracked file is public to everybody with the repository, unless it is a hard link with other content. One that is not
+ * tracked, or of which git cannot speak, has to be plain; an ignored one is private.
+ */
 async function isOfRepository(found: PlacedFile, env: Environment): Promise<boolean> {
   const { root, path, isPlain, hasOtherNames } = found;
-  const entry = isRepository(root) ? await entryOf(path, await gitIn(root, env)) : undefined;
-  if (entry === undefined || entry.kind === 'untracked') return isPlain;
-  return entry.kind === 'tracked' && (!hasOtherNames || isBlob(found, entry.blob));
-}
-
-type Entry = { readonly kind: 'tracked'; readonly blob: string } | { readonly kind: 'untracked' | 'ignored' };
-
-/** What git says of a file; undefined when it cannot say. */
-async function entryOf(path: string, git: Git): Promise<Entry | undefined> {
+  if (!isRepository(root)) return isPlain;
   const name = path.split(sep).join('/');
   const listing = ['ls-files', '-z', '--stage', '--others', '--exclude-standard', '--', name];
-  const answer = await git(['--literal-pathspecs', ...listing]);
-  if (answer.kind === 'failed') return undefined;
+  const answer = await (await gitIn(root, env))(['--literal-pathspecs', ...listing]);
+  if (answer.kind === 'failed') return isPlain;
   const line = answer.stdout.split('\0')[0] ?? '';
-  if (line === name) return { kind: 'untracked' };
+  if (line === name) return isPlain;
   const [, blob, tracked] = /^100\d{3} ([0-9a-f]+) 0\t([\s\S]*)$/.exec(line) ?? [];
-  return blob !== undefined && tracked === name ? { kind: 'tracked', blob } : { kind: 'ignored' };
+  return blob !== undefined && tracked === name && (!hasOtherNames || isBlob(found, blob));
 }
 
 function isBlob({ bytes, isWhole }: PlacedFile, blob: string): boolean {
