@@ -62,16 +62,6 @@ export type SpawnSurroundings = {
 
 export type PlannedRun = Omit<NewRun, 'id' | 'childKey' | 'warning' | 'terminal' | 'createdAtMs'>;
 
-type SpawnPlan =
-  | {
-      readonly kind: 'planned';
-      readonly run: PlannedRun;
-      readonly warnings: readonly string[];
-      /** The same call again has the same key. */
-      readonly spawnKey: string;
-    }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
-
 const TASK_LENGTH_MAX = 1024 * 1024;
 const LABEL_LENGTH_MAX = 200;
 /** Cut only then: half a secret is not recognised. */
@@ -81,8 +71,8 @@ const TIMEOUT_SECONDS_MAX = 30 * 86_400;
 const MS_PER_SECOND = 1000;
 const MS_PER_MINUTE = 60_000;
 
-/** What a request comes to: a run as it will be written down, or why there is none. Changes nothing. */
-export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings): SpawnPlan {
+/** What a request comes to: a run as it will be written down, with the key of the same call, or why there is none. Changes nothing. */
+export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings) {
   const { requester, settings, clients } = surroundings;
   const wrong = requestProblem(request, surroundings);
   if (wrong !== undefined) return refuse('error', wrong);
@@ -144,7 +134,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     agentDir,
     archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
   };
-  return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) };
+  return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) } as const;
 }
 
 /** Whether the run may change files, so that another one in the same directory would be in its way. */

@@ -8,7 +8,6 @@ import { notifyTerminal } from '../../system/processes.ts';
 import { runCommand } from '../../system/run-command.ts';
 import {
   type EndedTurn,
-  type NewAnnouncement,
   parseAnnounceReply,
   rawAnnouncement,
   resultAndNotes,
@@ -29,14 +28,6 @@ import type { Supervision } from './turn-row.ts';
 /** Added to the announce step's timeout: for ending the client, and for its working tree. */
 const STEP_MARGIN_MS = 30_000;
 
-type Announcing = {
-  readonly announcement: NewAnnouncement;
-  /** What the client is asked in the announce step, which rewords it if that succeeds; null: there is none. */
-  readonly prompt: string | null;
-  /** The child replied that there is nothing to say. */
-  readonly isSkipped: boolean;
-};
-
 /** Whether the client is asked to word its result. One that was only found ended is not asked. */
 export function isAnnounceStepDue(
   { run, turn, ending, wasWatched }: Omit<EndedTurn, 'transcript'> & { readonly wasWatched: boolean },
@@ -48,12 +39,15 @@ export function isAnnounceStepDue(
   return judgeBudget(supervision.sharesOf(run, turn), ending.usage).kind !== 'exceeded';
 }
 
-/** The announcement of a turn that ends so, and the prompt of the announce step if one is due. */
+/**
+ * The announcement of a turn that ends so. `prompt`: for the announce step, null when none is due; `isSkipped`: the child
+ * replied that there is nothing to say.
+ */
 export function announcingOf(
   { run, turn, ending }: Omit<EndedTurn, 'transcript'>,
   isStepDue: boolean,
   supervision: Supervision,
-): Announcing {
+) {
   const { mode, timeoutSeconds } = supervision.settings.announce;
   const isSkipped =
     !isStepDue && mode === 'inline' && isSilent(ending.result ?? '', ending.outcome, supervision);

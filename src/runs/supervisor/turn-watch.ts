@@ -19,13 +19,10 @@ type Watching = {
   readonly effects: TurnEffects;
 };
 
-/** Why watching ended. The client is still there unless it is `gone`. */
+/** Why watching ended: the client is `gone`, has written its result and `lingers`, or has to stop, by the row or a limit. */
 export type Watched =
-  | { readonly kind: 'gone'; readonly exit: Exit | null }
-  /** A stop was stored in the row, or a limit is reached. */
-  | { readonly kind: 'stop'; readonly stop: Omit<Stop, 'atMs'> | 'in the row' }
-  /** It has written its result and does not exit. */
-  | { readonly kind: 'lingers' };
+  | { readonly kind: 'gone' | 'lingers' }
+  | { readonly kind: 'stop'; readonly stop: Omit<Stop, 'atMs'> | 'in the row' };
 
 const TICK_MS = 250;
 const STORE_MS = 1000;
@@ -73,7 +70,7 @@ export class TurnWatch {
       const hasMore = this.#watching.output.read((line) => this.#take(line), ROUND_BYTES);
       this.#isUpToDate ||= !hasMore;
       // The rest of its output is read by drain(): a process that it left behind may write without end.
-      const watched = this.#judge(this.#isGone());
+      const watched = this.#judge();
       if (watched !== undefined) return watched;
       this.#storeNews();
       if (hasMore) await new Promise((resolve) => setImmediate(resolve));
@@ -113,8 +110,8 @@ export class TurnWatch {
     }
   }
 
-  #judge(isGone: boolean): Watched | undefined {
-    if (isGone) return { kind: 'gone', exit: this.#exit ?? null };
+  #judge(): Watched | undefined {
+    if (this.#isGone()) return { kind: 'gone' };
     const { effects, output, errors } = this.#watching;
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
     if (!this.#isUpToDate) return undefined; // Its result may not have been read yet.
