@@ -16,7 +16,7 @@ import {
 } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import { isToolAllowed, type ToolName } from '../model/tool-policy.ts';
-import { OpenCalls } from './tool-failures.ts';
+import { addCall, type OpenCalls } from './tool-failures.ts';
 
 /** What a run was not let do, for who asked for it: nobody can be asked, so a setting would have to allow it. */
 
@@ -35,7 +35,7 @@ type Refused = { words: string; rule: string; kind: 'missing' | 'forbidden' | 'n
 
 export class RefusedCalls {
   readonly #run: Run;
-  readonly #open = new OpenCalls();
+  readonly #open: OpenCalls = new Map();
   readonly #refused = new Map<string, Refused>();
 
   constructor(run: Run) {
@@ -45,7 +45,7 @@ export class RefusedCalls {
   /** Looks at one event of the client. */
   observe(event: AgentEvent): void {
     if (event.kind === 'tool-call') {
-      this.#open.add(event);
+      addCall(event, this.#open);
     } else if (event.kind === 'refused') {
       if (event.id !== null) this.#refuse(event.id);
     } else if (event.kind === 'tool-result') {

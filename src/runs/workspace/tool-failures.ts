@@ -29,22 +29,16 @@ const OPEN_CALLS_MAX = 256;
 /** More of a command, a path or an error is never looked at; see hooks/tool-call.ts. */
 const TEXT_LENGTH_MAX = 16 * 1024;
 
-/** Calls that have not ended, without what is too long of them, by their ids. */
-export class OpenCalls {
-  readonly #calls = new Map<string, HookCall>();
+/** Calls that have not ended, by their ids. */
+export type OpenCalls = Map<string, HookCall>;
 
-  add({ id, tool, input }: Extract<AgentEvent, { kind: 'tool-call' }>): void {
-    this.#calls.set(id, { tool, input: withShortTexts(input) });
-    if (this.#calls.size > OPEN_CALLS_MAX) this.#calls.delete(this.#calls.keys().next().value ?? '');
-  }
-
-  get(id: string): HookCall | undefined {
-    return this.#calls.get(id);
-  }
-
-  delete(id: string): void {
-    this.#calls.delete(id);
-  }
+/** Adds a call, without what is too long of it. */
+export function addCall(
+  { id, tool, input }: Extract<AgentEvent, { kind: 'tool-call' }>,
+  calls: OpenCalls,
+): void {
+  calls.set(id, { tool, input: withShortTexts(input) });
+  if (calls.size > OPEN_CALLS_MAX) calls.delete(calls.keys().next().value ?? '');
 }
 
 /** A call that has ended. It is decided on when it is written: some clients say elsewhere, and later, how it ended. */
@@ -59,7 +53,7 @@ type EndedCall = HookCall & {
 export class FailureRecorder {
   readonly #run: Run;
   readonly #paths: StatePaths;
-  readonly #open = new OpenCalls();
+  readonly #open: OpenCalls = new Map();
   #config: Config | undefined;
   #project: Project | undefined;
   readonly #pending: EndedCall[] = [];
@@ -82,7 +76,7 @@ export class FailureRecorder {
 
   #observe(event: AgentEvent): void {
     if (event.kind === 'tool-call') {
-      this.#open.add(event);
+      addCall(event, this.#open);
     } else if (event.kind === 'tool-result') {
       const { id, isError } = event;
       const call = this.#open.get(id) ?? { tool: event.tool ?? '', input: {} };
