@@ -8,7 +8,7 @@ import { isTerminal, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { reconcile, reconcileAndArchive, reconcileRegularly } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
 import { isAnnouncing, waitingAnnouncements } from './store/outbox.ts';
-import { dataVersion, openRunsDb, readRuns, runsTransaction } from './store/rows.ts';
+import { dataVersion, LOOK_MS, openRunsDb, readRuns, runsTransaction } from './store/rows.ts';
 import { getRun } from './store/runs.ts';
 import {
   announceEnd,
@@ -166,9 +166,6 @@ export type WaitOptions = {
 
 /** In the order in which they were asked for, each with the turn that was asked for. */
 export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: readonly RunWithTurn[] };
-
-/** How often the database is checked for changes, which is cheap. */
-const LOOK_MS = 200;
 
 /** Resolves when all of these turns that exist have ended, the time is over, or the wait is aborted; reconciles meanwhile. */
 export async function waitForRuns(

@@ -4,7 +4,7 @@ import { lookOr } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { identityNow, isGone } from '../../system/process-identity.ts';
-import { type Announcement, deliveryText } from '../model/announcement.ts';
+import { type Announcement, DELIVERY_LENGTH_MAX, deliveryText } from '../model/announcement.ts';
 import { inboxMark, type Requester, type TurnName } from '../model/run.ts';
 import {
   acknowledge,
@@ -32,7 +32,6 @@ export type Reader = Omit<Recipient, 'requester' | 'session'> & {
 const LEASE_MS = 600_000;
 /** How long a process may take from the lease to confirmSaid(). */
 const UNSAID_LEASE_MS = 10_000;
-const LENGTH_MAX = 9500;
 /** The least length of one announcement; those that do not fit are delivered the next time. */
 const ONE_LENGTH_MIN = 1500;
 const NONCE_BYTES = 16;
@@ -41,7 +40,7 @@ const NONCE_BYTES = 16;
 export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
   const { paths } = world;
   if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
-  const { lengthMax = LENGTH_MAX, lockTimeoutMs, ...recipient } = reader;
+  const { lengthMax = DELIVERY_LENGTH_MAX, lockTimeoutMs, ...recipient } = reader;
   const { key, session } = requester;
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));

@@ -22,7 +22,7 @@ import {
   newsOf,
   removeWaiter,
 } from '../store/outbox.ts';
-import { dataVersion, openRunsDb, readRuns, withRuns } from '../store/rows.ts';
+import { dataVersion, LOOK_MS, openRunsDb, readRuns, withRuns } from '../store/rows.ts';
 import { isInsideRun, type RunsWorld, thisProcess } from '../world.ts';
 import { acknowledgeDelivery, confirmSaid, type Reader, returnDelivery, takeDelivery } from './deliver.ts';
 
@@ -104,13 +104,10 @@ export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
  * with 2.1.328: `Stop hook blocking error from command …` in a task notification).
  */
 
-/** How often the database is checked for changes, which is cheap. */
-const LOOK_MS = 200;
 /** Announcements within this time are delivered together. */
 const TOGETHER_MS = 2000;
 /** The exit code that wakes. */
 const WAKES = 2;
-const TEXT_LENGTH_MAX = 9500;
 /** A hook that is killed before it ends with that code has woken nobody: then it is delivered again, marked as such. */
 const ARRIVES_WITHIN_MS = 60_000;
 
@@ -192,7 +189,7 @@ async function isToBeWoken(
 /** Delivers over standard error. What cannot be written is left to the next prompt. */
 async function wake(one: Session, world: RunsWorld): Promise<'told' | 'nothing' | 'unwritable'> {
   const told = { owner: wakerOf(one.session), leaseMs: ARRIVES_WITHIN_MS };
-  const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX }, world, told);
+  const news = takeForHook(one, {}, world, told);
   if (news === undefined) return 'nothing';
   const isWritten = await new Promise<boolean>((resolve) => {
     process.stderr.once('error', () => resolve(false));

@@ -271,6 +271,9 @@ export function readRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T | und
   return saying('read', paths.runsDatabase, open, advice);
 }
 
+/** How often who waits checks the database for changes, which is cheap. */
+export const LOOK_MS = 200;
+
 /** A number that is another one when another connection has written. */
 export function dataVersion(db: Sqlite): number {
   return Number(db.get('PRAGMA data_version')?.data_version);

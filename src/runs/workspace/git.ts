@@ -48,9 +48,8 @@ const NEVER_RUN: readonly Setting[] = [
 ];
 
 /** Before 2.31, git did not look at the variables that keep it from running what the configuration names. */
-const TOO_OLD: GitAnswer = { kind: 'failed', reason: 'git is too old: 2.31 or later is needed' };
-
-const NO_GIT: GitAnswer = { kind: 'failed', reason: 'there is no git on the PATH' };
+const TOO_OLD = failed('git is too old: 2.31 or later is needed');
+const NO_GIT = failed('there is no git on the PATH');
 
 type Setting = readonly [key: string, value: string];
 
@@ -84,8 +83,11 @@ export async function gitIn(directory: string, env: Environment, touched?: strin
   return (args, options) => run(args, settings, { ...options, cwd: directory });
 }
 
+function failed(reason: string): GitAnswer {
+  return { kind: 'failed', reason };
+}
+
 function answerOf(result: CommandResult): GitAnswer {
-  const failed = (reason: string) => ({ kind: 'failed', reason }) as const;
   if (result.kind === 'failed') return result;
   if (result.kind === 'timed-out') return failed('git took too long');
   const { code, stdout, stderr } = result;
