@@ -49,8 +49,8 @@ export function announcingOf(
   supervision: Supervision,
 ) {
   const { mode, timeoutSeconds } = supervision.settings.announce;
-  const isSkipped =
-    !isStepDue && mode === 'inline' && isSilent(ending.result ?? '', ending.outcome, supervision);
+  const isSilent = mode === 'inline' && parseAnnounceReply(ending.result ?? '').kind === 'skip';
+  const isSkipped = !isStepDue && isSilent && maySkip(ending.outcome, supervision);
   const told = isStepDue ? { ...ending, notes: [...ending.notes, ...worktreeNotes(run)] } : ending;
   // A skipped announcement must never have been ready.
   const waitMs = isStepDue ? timeoutSeconds * 1000 + STEP_MARGIN_MS : isSkipped ? 1 : 0;
@@ -76,21 +76,18 @@ export function rewordBy(
   const nowMs = supervision.nowMs();
   const notes = note === null ? turn.notes : [...turn.notes, note];
   const told = { ...turn, outcome: turn.state, notes, endedAtMs: turn.endedAtMs ?? turn.queuedAtMs };
-  const text = ending.outcome === 'success' ? (ending.result ?? undefined) : undefined;
-  const reply = text === undefined ? undefined : parseAnnounceReply(text);
+  const hasReplied = ending.outcome === 'success' && ending.result !== null;
+  const reply = hasReplied ? parseAnnounceReply(ending.result) : undefined;
+  const isSkipped = reply?.kind === 'skip' && maySkip(turn.state, supervision);
   const { output } = turnFiles(world.paths, step.runId, step.number);
   const said = reply?.kind === 'reply' ? { ...reply, transcript: output } : undefined;
-  const words =
-    text !== undefined && isSilent(text, turn.state, supervision)
-      ? ({ skip: true, nowMs } as const)
-      : { ...resultAndNotes(endedTurn(run, turn, told, supervision), said), nowMs };
-  reword(turn.runId, turn.number, words, db);
+  const words = resultAndNotes(endedTurn(run, turn, told, supervision), said);
+  reword(turn.runId, turn.number, isSkipped ? { skip: true, nowMs } : { ...words, nowMs }, db);
   supervision.checkpoint('within-reword');
 }
 
-/** Whether the announcement is skipped; of a failure only if the settings allow that. */
-function isSilent(reply: string, outcome: Ending['outcome'], { settings }: Supervision): boolean {
-  if (parseAnnounceReply(reply).kind !== 'skip') return false;
+/** Whether an announcement may be skipped; of a failure only if the settings allow that. */
+function maySkip(outcome: Ending['outcome'], { settings }: Supervision): boolean {
   return outcome === 'success' || settings.announce.skipOnFailure;
 }
 
