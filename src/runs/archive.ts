@@ -2,7 +2,14 @@ import { existsSync, lstatSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Run, runDirectory } from './model/run.ts';
-import { dueArchives, postponeArchive, readRuns, setArchived, withRuns } from './store/rows.ts';
+import {
+  dueArchives,
+  postponeArchive,
+  readRuns,
+  runsTransaction,
+  setArchived,
+  withRuns,
+} from './store/rows.ts';
 import { getRun } from './store/runs.ts';
 import { checkpoint, orLogged } from './world.ts';
 
@@ -24,43 +31,40 @@ const HOMES_MARK = /^([A-Za-z0-9_-]{1,64})\.homes$/;
  */
 export function archiveRun(run: Run, paths: StatePaths, now: Date): boolean {
   const directory = runDirectory(paths, run.id);
-  const isEntered = withRuns(paths, (db) =>
-    db.transaction(() => {
-      // Rolled back when the renames below fail.
-      if (!setArchived(run.id, now.getTime(), db)) return false;
-      if (homesIn(directory).length > 0) writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
-      renameFiles(directory, now);
-      checkpoint('within-archive', process.env);
-      return true;
-    }),
-  );
+  const isEntered = runsTransaction(paths, (db) => {
+    // Rolled back when the renames below fail.
+    if (!setArchived(run.id, now.getTime(), db)) return false;
+    if (filesIn(directory, TURN_HOME).length > 0)
+      writeFileSync(homesMark(run.id, paths), '', { mode: 0o600 });
+    const suffix = `.deleted.${now.toISOString().replaceAll(':', '-')}`;
+    for (const path of filesIn(directory, TURN_FILE)) moveAway(path, `${path}${suffix}`);
+    checkpoint('within-archive', process.env);
+    return true;
+  });
   checkpoint('after-archive', process.env);
   if (isEntered) removeHomes(run.id, paths);
   return isEntered;
 }
 
-/**
- * Removes the clients' directories of an archived run, outside of the transaction because they may be large. Never throws:
- * the mark stays, and the next archiving process tries again.
- */
+/** Removes the clients' directories of an archived run, outside of the transaction as they may be large. Never throws: the mark stays. */
 function removeHomes(runId: string, paths: StatePaths): void {
   orLogged(runId, paths, () => {
-    for (const home of homesIn(runDirectory(paths, runId))) rmSync(home, { recursive: true, force: true });
+    for (const home of filesIn(runDirectory(paths, runId), TURN_HOME))
+      rmSync(home, { recursive: true, force: true });
     rmSync(homesMark(runId, paths), { force: true });
   });
 }
 
 /** Removes the directories that a process left which died while it archived a run. */
 function removeHomesLeft(paths: StatePaths): void {
-  const marked = entriesOf(paths.runs).flatMap((entry) => HOMES_MARK.exec(entry)?.[1] ?? []);
-  if (marked.length === 0) return;
-  const isArchived = (id: string) =>
-    readRuns(paths, (db) => getRun(id, db)?.run.archivedAtMs ?? null) !== null;
-  for (const id of marked) if (isArchived(id)) removeHomes(id, paths);
+  for (const id of entriesOf(paths.runs).flatMap((entry) => HOMES_MARK.exec(entry)?.[1] ?? [])) {
+    const archivedAtMs = readRuns(paths, (db) => getRun(id, db)?.run.archivedAtMs);
+    if (typeof archivedAtMs === 'number') removeHomes(id, paths);
+  }
 }
 
-function homesIn(directory: string): string[] {
-  return entriesOf(directory).flatMap((entry) => (TURN_HOME.test(entry) ? [join(directory, entry)] : []));
+function filesIn(directory: string, names: RegExp): string[] {
+  return entriesOf(directory).flatMap((entry) => (names.test(entry) ? [join(directory, entry)] : []));
 }
 
 function homesMark(runId: string, paths: StatePaths): string {
@@ -85,18 +89,8 @@ export function archiveDue(paths: StatePaths, now: Date): number {
 /** The names under which a file of a turn may stand: its own, and those that it was archived under, oldest first. */
 export function archivedNames(path: string, directory: string): string[] {
   const name = path.slice(directory.length + 1);
-  const archived = entriesOf(directory)
-    .filter((entry) => ARCHIVED.exec(entry)?.[1] === name)
-    .sort();
+  const archived = entriesOf(directory).filter((entry) => ARCHIVED.exec(entry)?.[1] === name);
   return archived.map((entry) => join(directory, entry));
-}
-
-function renameFiles(directory: string, now: Date): void {
-  const suffix = `.deleted.${now.toISOString().replaceAll(':', '-')}`;
-  for (const entry of entriesOf(directory)) {
-    const path = join(directory, entry);
-    if (TURN_FILE.test(entry)) moveAway(path, `${path}${suffix}`);
-  }
 }
 
 function moveAway(path: string, target: string): void {

@@ -11,7 +11,6 @@ import type { RunsWorld } from './world.ts';
 
 /** How to start the client on a terminal in the session of a run. */
 export type Attachment = {
-  /** The command line. */
   readonly words: readonly [string, ...string[]];
   readonly path: string;
   readonly cwd: string;
@@ -22,24 +21,20 @@ export type Attachment = {
   readonly unset: readonly string[];
 };
 
-type AttachAnswer =
-  | { readonly kind: 'ready'; readonly attachment: Attachment }
-  | { readonly kind: 'refused'; readonly reason: string };
-
 /** Archiving is postponed by this, because a person may be working in the session. */
 const KEPT_MS = 86_400_000;
 
-/**
- * How a person goes on with the session of a run in the client itself. `start` is refused while the run is active, since a
- * session has one writer. @throws Error from the system
- */
-export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld): AttachAnswer {
+/** How a person goes on with a run's session in the client itself; no `start` while the run is active. @throws Error */
+export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld) {
   const { env, platform, paths, now } = world;
   const client = clientNamed(run.client);
   const path = findProgram(client.name, env, platform);
   const reason = refusalOf(run, purpose, world);
   if (reason !== undefined || run.sessionId === null || path === undefined)
-    return { kind: 'refused', reason: reason ?? `${client.name} is not on the PATH: install it first` };
+    return {
+      kind: 'refused',
+      reason: reason ?? `${client.name} is not on the PATH: install it first`,
+    } as const;
   const { kept } = turnFiles(paths, run.id, 1);
   const user = userOf(run, env);
   const { args, env: own } = client.attach({ id: run.sessionId, kept });
@@ -48,10 +43,8 @@ export function attachTo(run: Run, purpose: 'start' | 'print', world: RunsWorld)
   withRuns(paths, (db) => postponeArchive(run.id, now().getTime() + KEPT_MS, db));
   const unset = Object.keys(env).filter((name) => user.env[name] === undefined && env[name] !== undefined);
   const words = [client.name, ...args] as const;
-  return {
-    kind: 'ready',
-    attachment: { words, path, cwd: run.cwd, env: { ...user.env, ...set }, set, unset },
-  };
+  const attachment: Attachment = { words, path, cwd: run.cwd, env: { ...user.env, ...set }, set, unset };
+  return { kind: 'ready', attachment } as const;
 }
 
 function refusalOf(run: Run, purpose: 'start' | 'print', { paths }: RunsWorld): string | undefined {

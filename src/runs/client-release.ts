@@ -2,12 +2,12 @@ import { statSync } from 'node:fs';
 import type { Client } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { PASSED_ON, variablesNamed } from '../clients/route.ts';
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import { isRecord, type Json, lookOr, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import { findProgram, runCommand } from '../system/run-command.ts';
-import { readRuns, withRuns } from './store/rows.ts';
+import { readRuns, runsTransaction } from './store/rows.ts';
 import { changeRun, getRun } from './store/runs.ts';
 import { logRunFailure, type RunsWorld } from './world.ts';
 
@@ -34,12 +34,10 @@ export async function noteRelease(runId: string, world: RunsWorld): Promise<void
     remember(file, release, world.paths);
     const warning = warningFor(client, release);
     if (warning === null) return;
-    withRuns(world.paths, (db) =>
-      db.transaction(() => {
-        const now = getRun(runId, db)?.run.warning ?? null;
-        changeRun(runId, { warning: now === null ? warning : `${now}; ${warning}` }, db);
-      }),
-    );
+    runsTransaction(world.paths, (db) => {
+      const now = getRun(runId, db)?.run.warning ?? null;
+      changeRun(runId, { warning: now === null ? warning : `${now}; ${warning}` }, db);
+    });
   } catch (error) {
     logRunFailure(runId, error, world.paths);
   }
@@ -62,11 +60,8 @@ async function ask(path: string, { version }: Client, { env, paths }: RunsWorld)
   return result.kind === 'exited' && result.code === 0 ? version.read(result.stdout) : undefined;
 }
 
-type ProgramFile = {
-  readonly path: string;
-  /** Another one for another release: it is another file then, or a newer one. */
-  readonly stamp: string;
-};
+/** `stamp`: another one for another release, which is another file, or a newer one. */
+type ProgramFile = { readonly path: string; readonly stamp: string };
 
 function programFile({ name }: Client, { env, platform }: RunsWorld): ProgramFile | undefined {
   const path = findProgram(name, env, platform);
@@ -80,12 +75,8 @@ function knownPath({ data }: StatePaths): string {
 }
 
 function readKnown(paths: StatePaths): Json {
-  try {
-    const known = parseJson(readPlainFile(knownPath(paths)).toString());
-    return isRecord(known) ? known : {};
-  } catch {
-    return {}; // Nobody has asked yet.
-  }
+  const known = lookOr(() => parseJson(readPlainFile(knownPath(paths)).toString()), undefined);
+  return isRecord(known) ? known : {};
 }
 
 /** Of what the file was before, nothing is kept. */

@@ -23,10 +23,7 @@ export function reconcileAndArchive(world: RunsWorld): void {
   if (existsSync(world.paths.runsDatabase)) archiveDue(world.paths, world.now());
 }
 
-/**
- * Reconciles every two seconds, without keeping the process alive, until the returned function is called. Every long-lived
- * process does this, because a supervisor that died cannot restart itself.
- */
+/** Reconciles every two seconds, without keeping the process alive, until the returned function is called. */
 export function reconcileRegularly(world: RunsWorld): () => void {
   if (isInsideRun(world)) return () => {}; // It stays so when the processes above have gone.
   const timer = setInterval(() => reconcile(world), RECONCILE_EVERY_MS).unref();
@@ -36,7 +33,7 @@ export function reconcileRegularly(world: RunsWorld): () => void {
 /** Starts supervisors for queued turns that have a slot and for turns whose supervisor died, and marks inboxes. Never throws. */
 export function reconcile(world: RunsWorld): void {
   const { paths } = world;
-  try {
+  orLogged('', paths, () => {
     if (!existsSync(paths.runsDatabase)) return;
     const nowMs = world.now().getTime();
     const { active, marked } = readRuns(paths, (db) => ({
@@ -53,9 +50,7 @@ export function reconcile(world: RunsWorld): void {
       checkpoint('after-claim', world.env);
       startSupervisors(claimed, world);
     }
-  } catch (error) {
-    logRunFailure('', error, paths);
-  }
+  });
 }
 
 /** Starts a supervisor for each of these turns. One that cannot be started gives its slot back. Never throws. */

@@ -15,7 +15,7 @@ import {
   granted,
   narrower,
   type Permissions,
-  parseRule,
+  parseRules,
   ruleText,
   withoutEditing,
 } from './model/permissions.ts';
@@ -62,18 +62,13 @@ export function refusalInside(action: string, world: RunsWorld): Refusal | undef
 
 /** Refuses what a sub-agent asked for, and logs that where it can. `actor`: who refuses. */
 export function refuseInside(action: string, actor: string, world: RunsWorld): Refusal {
-  if (pathExists(world.paths.runsDatabase)) noteRefusal(action, actor, world); // Without one there is no run.
-  return {
-    status: 'forbidden',
-    error: `${action} is not allowed from sub-agent sessions: say in your result what is to be done`,
-  };
-}
-
-function noteRefusal(action: string, actor: string, { env, paths, now }: RunsWorld): void {
+  const { env, paths, now } = world;
   const runId = RUN_ID.exec(env[RUN_VARIABLE] ?? '')?.[0] ?? null;
-  const event = { runId, turn: null, atMs: now().getTime(), actor, type: 'refused' };
-  const detail = `${action}: inside a run`;
-  orLogged(runId ?? '', paths, () => withRuns(paths, (db) => addRunEvent({ ...event, detail }, db)));
+  const what = { atMs: now().getTime(), actor, type: 'refused', detail: `${action}: inside a run` };
+  const note = () => withRuns(paths, (db) => addRunEvent({ runId, turn: null, ...what }, db));
+  if (pathExists(paths.runsDatabase)) orLogged(runId ?? '', paths, note); // Without one there is no run.
+  const error = `${action} is not allowed from sub-agent sessions: say in your result what is to be done`;
+  return { status: 'forbidden', error };
 }
 
 const PREFIX_LENGTH_MIN = 4;
@@ -276,13 +271,7 @@ function configured(client: ClientName, { cwd }: Requester, { env }: RunsWorld):
 /** Without secrets, since they are stored: an allow rule with one is dropped, a deny rule with one denies its whole tool. */
 function withoutSecrets({ mode, allow, deny }: Permissions): Permissions {
   const isSafe = (text: string) => redactSecrets(text) === text;
-  const whole = (text: string) => {
-    const rule = parseRule(text);
-    return rule === undefined ? [] : [ruleText({ ...rule, calls: null })];
-  };
-  return {
-    mode,
-    allow: allow.filter(isSafe),
-    deny: deny.flatMap((text) => (isSafe(text) ? [text] : whole(text))),
-  };
+  const whole = (text: string) => parseRules([text]).map((rule) => ruleText({ ...rule, calls: null }));
+  const denied = deny.flatMap((text) => (isSafe(text) ? [text] : whole(text)));
+  return { mode, allow: allow.filter(isSafe), deny: denied };
 }

@@ -11,7 +11,7 @@ import { ownRun, refusalInside, senderPermissions } from './requester.ts';
 import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 import { spent } from './store/limits.ts';
 import { claimTurns } from './store/queue.ts';
-import { withRuns } from './store/rows.ts';
+import { runsTransaction } from './store/rows.ts';
 import { appendTurn } from './store/turns.ts';
 import type { Refusal, RunsWorld } from './world.ts';
 
@@ -45,26 +45,23 @@ export function sendToRun(
   const nowMs = world.now().getTime();
   // Outside of the transaction, because it reads files.
   const permissions = senderPermissions(requester, settings.tools.permitted, world);
-  return withRuns(world.paths, (db) => {
-    const { answer, claimed } = db.transaction(() => {
-      const own = ownRun(runId, requester, db);
-      if ('status' in own) return { answer: own, claimed: [] };
-      const refusal = sendRefusal(own, settings, db);
-      if (refusal !== undefined) return { answer: refusal, claimed: [] };
-      const client = clientNamed(own.run.client);
-      const gaps = permissions === null ? [] : ruleGaps(client, permissions, requester);
-      if (gaps.length > 0 && settings.tools.isStrict) {
-        const refused: Refusal = { status: 'forbidden', error: gapRefusal(client, gaps) };
-        return { answer: refused, claimed: [] };
-      }
-      const asked = { runId, kind: 'send', announces: null, message: text, nowMs, state: 'queued' } as const;
-      const turn = appendTurn({ ...asked, session: requester.session ?? '', permissions }, db);
-      const sent: SendAnswer = { status: 'accepted', runId, turn: turn.number };
-      return { answer: sent, claimed: claimTurns(settings, nowMs, db) };
-    });
-    if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
-    return answer;
+  const { answer, claimed } = runsTransaction(world.paths, (db) => {
+    const refused = (answer: Refusal) => ({ answer, claimed: [] });
+    const own = ownRun(runId, requester, db);
+    if ('status' in own) return refused(own);
+    const refusal = sendRefusal(own, settings, db);
+    if (refusal !== undefined) return refused(refusal);
+    const client = clientNamed(own.run.client);
+    const gaps = permissions === null ? [] : ruleGaps(client, permissions, requester);
+    if (gaps.length > 0 && settings.tools.isStrict)
+      return refused({ status: 'forbidden', error: gapRefusal(client, gaps) });
+    const asked = { runId, kind: 'send', announces: null, message: text, nowMs, state: 'queued' } as const;
+    const turn = appendTurn({ ...asked, session: requester.session ?? '', permissions }, db);
+    const sent: SendAnswer = { status: 'accepted', runId, turn: turn.number };
+    return { answer: sent, claimed: claimTurns(settings, nowMs, db) };
   });
+  if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
+  return answer;
 }
 
 function sendRefusal(
@@ -74,29 +71,23 @@ function sendRefusal(
 ): Refusal | undefined {
   const title = redactSecrets(cutText(run.label ?? run.task, NAME_SCANNED_MAX));
   const name = `#${run.number} (${cutText(oneLine(title), NAME_LENGTH_MAX)})`;
-  if (run.archivedAtMs !== null) {
-    return error(`Subagent ${name} is archived: its session cannot go on. Use retry to run its task again.`);
-  }
-  if (isTerminal(turn.state) && run.sessionId === null) {
-    return error(`Subagent ${name} has no session that could go on. Use retry to run its task again.`);
-  }
-  if (waiting >= WAITING_MAX) {
-    return {
-      ...error(`${waiting} messages to subagent ${name} wait already: wait for an answer first, or stop it`),
-      limit: true,
-    };
-  }
+  const limit = (words: string) => ({ ...error(words), limit: true }) as const;
+  const again = 'Use retry to run its task again.';
+  if (run.archivedAtMs !== null)
+    return error(`Subagent ${name} is archived: its session cannot go on. ${again}`);
+  if (isTerminal(turn.state) && run.sessionId === null)
+    return error(`Subagent ${name} has no session that could go on. ${again}`);
+  if (waiting >= WAITING_MAX)
+    return limit(
+      `${waiting} messages to subagent ${name} wait already: wait for an answer first, or stop it`,
+    );
   const { tokens, usd } = settings.budget.run;
   const taken = spent({ runId: run.id }, db);
-  if ((tokens !== null && taken.tokens >= tokens) || (usd !== null && taken.usd >= usd)) {
-    const most = [...(tokens === null ? [] : [`${tokens} tokens`]), ...(usd === null ? [] : [`$${usd}`])];
-    const words = `subagent ${name} has taken all that a run may take (${most.join(', ')})`;
-    return {
-      ...error(`budget exceeded: ${words}; raise budget.run in the settings, or use retry`),
-      limit: true,
-    };
-  }
-  return undefined;
+  if (taken.tokens < (tokens ?? Number.POSITIVE_INFINITY) && taken.usd < (usd ?? Number.POSITIVE_INFINITY))
+    return undefined;
+  const most = [...(tokens === null ? [] : [`${tokens} tokens`]), ...(usd === null ? [] : [`$${usd}`])];
+  const words = `subagent ${name} has taken all that a run may take (${most.join(', ')})`;
+  return limit(`budget exceeded: ${words}; raise budget.run in the settings, or use retry`);
 }
 
 function error(words: string): Refusal {

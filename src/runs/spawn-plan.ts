@@ -62,16 +62,6 @@ export type SpawnSurroundings = {
 
 export type PlannedRun = Omit<NewRun, 'id' | 'childKey' | 'warning' | 'terminal' | 'createdAtMs'>;
 
-type SpawnPlan =
-  | {
-      readonly kind: 'planned';
-      readonly run: PlannedRun;
-      readonly warnings: readonly string[];
-      /** The same call again has the same key. */
-      readonly spawnKey: string;
-    }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
-
 const TASK_LENGTH_MAX = 1024 * 1024;
 const LABEL_LENGTH_MAX = 200;
 /** Cut only then: half a secret is not recognised. */
@@ -81,8 +71,8 @@ const TIMEOUT_SECONDS_MAX = 30 * 86_400;
 const MS_PER_SECOND = 1000;
 const MS_PER_MINUTE = 60_000;
 
-/** What a request comes to: a run as it will be written down, or why there is none. Changes nothing. */
-export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings): SpawnPlan {
+/** What a request comes to: a run as it will be written down, with the key of the same call, or why there is none. Changes nothing. */
+export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings) {
   const { requester, settings, clients } = surroundings;
   const wrong = requestProblem(request, surroundings);
   if (wrong !== undefined) return refuse('error', wrong);
@@ -144,7 +134,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     agentDir,
     archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
   };
-  return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) };
+  return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) } as const;
 }
 
 /** Whether the run may change files, so that another one in the same directory would be in its way. */
@@ -160,20 +150,15 @@ function refuse(status: Refusal['status'], error: string) {
 function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
   const { task, thinking, runTimeoutSeconds, permissions } = request;
   if (task.trim() === '') return 'task is required';
-  if (task.length > TASK_LENGTH_MAX) {
+  if (task.length > TASK_LENGTH_MAX)
     return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}; put it into a file and name that`;
-  }
-  if (thinking !== undefined && readThinking(thinking) === undefined) {
+  if (thinking !== undefined && readThinking(thinking) === undefined)
     return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING_LEVELS.join(', ')}.`;
-  }
-  if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds)) {
+  if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds))
     return `Invalid runTimeoutSeconds ${runTimeoutSeconds}: it is a number of seconds, 0 for no limit`;
-  }
-  const label = labelOf(request);
-  const wrongLabel = label === null ? undefined : labelProblem(label);
-  if (wrongLabel !== undefined) return wrongLabel;
-  const wrongGrant = permissions?.map(grantProblem).find((problem) => problem !== undefined);
-  if (wrongGrant !== undefined) return wrongGrant;
+  const problems = [labelProblem(labelOf(request) ?? ''), ...(permissions ?? []).map(grantProblem)];
+  const problem = problems.find((one) => one !== undefined);
+  if (problem !== undefined) return problem;
   const cwd = request.cwd ?? requester.cwd;
   if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
   if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"; make it, or start from another one`;
@@ -246,12 +231,11 @@ function echo(text: string): string {
   return cutText(oneLine(text), ECHO_LENGTH_MAX);
 }
 
-/** Which agents may be spawned (R25), and which of them there are. */
-
 const MAIN_AGENT = 'main';
 /** So many letters may be wrong in an id that is taken for another one. */
 const TYPOS_MAX = 3;
 
+/** Which agents may be spawned (R25). */
 type Allowlist = { readonly allowAny: boolean; readonly ids: readonly string[] };
 
 /** What the requester's agent may spawn besides itself. */

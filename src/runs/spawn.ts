@@ -25,7 +25,7 @@ import {
 } from './spawn-plan.ts';
 import type { SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
-import { readRuns, withRuns } from './store/rows.ts';
+import { readRuns, runsTransaction } from './store/rows.ts';
 import { type Insertion, insertRun, type NewRun, runsIn } from './store/runs.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
 import { directoryBefore, uncommittedFiles } from './workspace/worktree.ts';
@@ -121,19 +121,17 @@ function spawn(
   const warnings = [...config.warnings, ...plan.warnings];
   const { maxQueued, budget } = settings;
   const limits = { maxQueued, budget, undeliveredMax: UNDELIVERED_MAX, ...repetition };
-  return withRuns(world.paths, (db) => {
-    // One transaction: either the run exists with its place in the queue, or it does not exist.
-    const { answer, claimed } = db.transaction(() => {
-      const shared = sharedDirectory(plan.run, db);
-      const run = newRun(plan.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
-      const insertion = insertRun(run, plan.spawnKey, limits, db);
-      const claimed = insertion.kind === 'inserted' ? claimTurns(settings, askedAtMs, db) : [];
-      return { answer: answerOf(insertion, requester, db), claimed };
-    });
-    checkpoint('after-accept', world.env);
-    if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
-    return answer;
+  // One transaction: either the run exists with its place in the queue, or it does not exist.
+  const { answer, claimed } = runsTransaction(world.paths, (db) => {
+    const shared = sharedDirectory(plan.run, db);
+    const run = newRun(plan.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
+    const insertion = insertRun(run, plan.spawnKey, limits, db);
+    const claimed = insertion.kind === 'inserted' ? claimTurns(settings, askedAtMs, db) : [];
+    return { answer: answerOf(insertion, requester, db), claimed };
   });
+  checkpoint('after-accept', world.env);
+  if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
+  return answer;
 }
 
 function answerOf(insertion: Insertion, requester: Requester, db: Sqlite): SpawnAnswer {

@@ -8,7 +8,7 @@ import { isTerminal, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { reconcile, reconcileAndArchive, reconcileRegularly } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
 import { isAnnouncing, waitingAnnouncements } from './store/outbox.ts';
-import { dataVersion, openRunsDb, readRuns, withRuns } from './store/rows.ts';
+import { dataVersion, LOOK_MS, openRunsDb, readRuns, runsTransaction } from './store/rows.ts';
 import { getRun } from './store/runs.ts';
 import {
   announceEnd,
@@ -70,14 +70,9 @@ export async function stopRuns(
   return answerOf(runs, request);
 }
 
-type StopRequest = {
-  /** The turns that were active. */
-  readonly turns: readonly Turn[];
-  readonly finished: readonly RunName[];
-  readonly othersActive: number;
-};
+type StopRequest = { turns: readonly Turn[]; finished: readonly RunName[]; othersActive: number };
 
-/** Writes the stop for every turn of the target, in one transaction. */
+/** Writes the stop for every turn of the target, in one transaction. Returns the turns that were active. */
 function requestStops(
   target: StopTarget,
   requester: Requester,
@@ -88,20 +83,18 @@ function requestStops(
     if (target.kind !== 'run') return { turns: [], finished: [], othersActive: 0 };
     return { status: 'error', error: `Unknown subagent id: ${target.runId}` };
   }
-  return withRuns(paths, (db) =>
-    db.transaction(() => {
-      if (target.kind !== 'run') {
-        const session = target.kind === 'project' ? WHOLE_PROJECT : (requester.session ?? '');
-        const turns = requestStopAll(requester.key, session, stop, db);
-        return { turns, finished: [], othersActive: unstoppedRuns(requester.key, db) };
-      }
-      const own = ownRun(target.runId, requester, db);
-      if ('status' in own) return own;
-      const { id: runId, number } = own.run;
-      const turns = requestStop(runId, stop, db);
-      return { turns, finished: turns.length === 0 ? [{ runId, number }] : [], othersActive: 0 };
-    }),
-  );
+  return runsTransaction(paths, (db) => {
+    if (target.kind !== 'run') {
+      const session = target.kind === 'project' ? WHOLE_PROJECT : (requester.session ?? '');
+      const turns = requestStopAll(requester.key, session, stop, db);
+      return { turns, finished: [], othersActive: unstoppedRuns(requester.key, db) };
+    }
+    const own = ownRun(target.runId, requester, db);
+    if ('status' in own) return own;
+    const { id: runId, number } = own.run;
+    const turns = requestStop(runId, stop, db);
+    return { turns, finished: turns.length === 0 ? [{ runId, number }] : [], othersActive: 0 };
+  });
 }
 
 function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: StopRequest): StopAnswer {
@@ -145,22 +138,18 @@ function processesOf(turn: Turn): number[] {
  * be seen from here. Call it after its supervisor has had time to end them. Signals no process. Returns these turns.
  */
 export function giveUpUnseen(names: readonly TurnName[], { paths, now }: RunsWorld): Turn[] {
-  return withRuns(paths, (db) =>
-    db.transaction(() =>
-      names.flatMap(({ runId, turn: number }) => {
-        const turn = getTurn(runId, number, db);
-        if (turn === undefined || isTerminal(turn.state)) return [];
-        const isSeen = [turn.owner, turn.process].every((one) => one === null || isJudged(one));
-        if (isSeen) return [];
-        const error = 'Its container or sandbox does not answer: what runs there is not known';
-        const endedAtMs = now().getTime();
-        const { result, notes, usage } = turn;
-        const ending = { outcome: 'lost', result, error, notes, usage, exit: null, endedAtMs } as const;
-        const ended = endTurn(turn, ending, null, db);
-        if (ended !== undefined && ended.kind !== 'announce') announceEnd(ended, ending, db);
-        return ended ?? [];
-      }),
-    ),
+  return runsTransaction(paths, (db) =>
+    names.flatMap(({ runId, turn: number }) => {
+      const turn = getTurn(runId, number, db);
+      if (turn === undefined || isTerminal(turn.state)) return [];
+      const isSeen = [turn.owner, turn.process].every((one) => one === null || isJudged(one));
+      if (isSeen) return [];
+      const error = 'Its container or sandbox does not answer: what runs there is not known';
+      const ending = { ...turn, outcome: 'lost', error, exit: null, endedAtMs: now().getTime() } as const;
+      const ended = endTurn(turn, ending, null, db);
+      if (ended !== undefined && ended.kind !== 'announce') announceEnd(ended, ending, db);
+      return ended ?? [];
+    }),
   );
 }
 
@@ -178,16 +167,10 @@ export type WaitOptions = {
 /** In the order in which they were asked for, each with the turn that was asked for. */
 export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: readonly RunWithTurn[] };
 
-/** How often the database is checked for changes, which is cheap. */
-const LOOK_MS = 200;
-
-/**
- * Resolves when all of these turns have ended, the time is over, or the wait is aborted; reconciles meanwhile. A turn that
- * does not exist counts as ended and is left out.
- */
+/** Resolves when all of these turns that exist have ended, the time is over, or the wait is aborted; reconciles meanwhile. */
 export async function waitForRuns(
   turns: readonly TurnName[],
-  options: WaitOptions,
+  { timeoutMs, untilAnnounced = false, signal, onProgress }: WaitOptions,
   world: RunsWorld,
 ): Promise<WaitAnswer> {
   if (!pathExists(world.paths.runsDatabase)) return { kind: 'ended', runs: [] };
@@ -195,8 +178,26 @@ export async function waitForRuns(
   const db = openRunsDb(world.paths);
   reconcileAndArchive(world);
   const stopReconciling = reconcileRegularly(world);
+  const endMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
+  let version: number | undefined;
+  let runs: readonly RunWithTurn[] = [];
   try {
-    return await watch(turns, options, { db, world });
+    for (;;) {
+      const found = dataVersion(db);
+      if (found !== version) {
+        version = found;
+        runs = turns.flatMap((name) => readNamed(name, db));
+        onProgress?.(runs);
+      }
+      const nowMs = world.now().getTime();
+      const isOver = ({ turn }: RunWithTurn) =>
+        isTerminal(turn.state) && !(untilAnnounced && isAnnouncing(turn.runId, turn.number, nowMs, db));
+      if (runs.every(isOver)) return { kind: 'ended', runs };
+      const leftMs = endMs - performance.now();
+      if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
+      // An abort ends it early, without an error.
+      await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
+    }
   } finally {
     stopReconciling();
     db.close();
@@ -224,32 +225,6 @@ export function turnsAwaited(
     return own.length > 0 || newest === undefined ? own : [{ runId: whose.runId, turn: newest.number }];
   });
   return found ?? [];
-}
-
-async function watch(
-  turns: readonly TurnName[],
-  { timeoutMs, untilAnnounced = false, signal, onProgress }: WaitOptions,
-  { db, world }: { readonly db: Sqlite; readonly world: RunsWorld },
-): Promise<WaitAnswer> {
-  const endMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
-  let version: number | undefined;
-  let runs: readonly RunWithTurn[] = [];
-  for (;;) {
-    const found = dataVersion(db);
-    if (found !== version) {
-      version = found;
-      runs = turns.flatMap((name) => readNamed(name, db));
-      onProgress?.(runs);
-    }
-    const nowMs = world.now().getTime();
-    const isOver = ({ turn }: RunWithTurn) =>
-      isTerminal(turn.state) && !(untilAnnounced && isAnnouncing(turn.runId, turn.number, nowMs, db));
-    if (runs.every(isOver)) return { kind: 'ended', runs };
-    const leftMs = endMs - performance.now();
-    if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
-    // An abort ends it early, without an error.
-    await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
-  }
 }
 
 function readNamed({ runId, turn: number }: TurnName, db: Sqlite): RunWithTurn[] {

@@ -38,7 +38,7 @@ export function thisProcess(): Omit<RunsWorld, 'paths'> {
 
 /** The world of a process; undefined when no home directory is known. */
 export function runsWorld(process: Omit<RunsWorld, 'paths'>): RunsWorld | undefined {
-  const paths: StatePaths | undefined = statePaths(process.env, process.platform);
+  const paths = statePaths(process.env, process.platform);
   return paths && { ...process, paths };
 }
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { lookOr } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { identityNow, isGone } from '../../system/process-identity.ts';
-import { type Announcement, deliveryText } from '../model/announcement.ts';
+import { type Announcement, DELIVERY_LENGTH_MAX, deliveryText } from '../model/announcement.ts';
 import { inboxMark, type Requester, type TurnName } from '../model/run.ts';
 import {
   acknowledge,
@@ -12,35 +13,25 @@ import {
   hasWaiting,
   leaseTurn,
   moveLeases,
+  type Recipient,
   serversOf,
   takeAnnouncements,
 } from '../store/outbox.ts';
-import { readRuns, withRuns } from '../store/rows.ts';
+import { readRuns, runsTransaction, withRuns } from '../store/rows.ts';
 import { checkpoint, isInsideRun, type RunsWorld } from '../world.ts';
 
 /** What is delivered to a requester: one text, and the announcements in it. */
 export type Delivery = { readonly text: string; readonly announcements: readonly Announcement[] };
 
-export type Reader = {
-  /** Who holds the lease until its next call shows that the text arrived: `hook:<session>`, `mcp:<connection>`. */
-  readonly owner: string;
-  /** Who holds the lease until confirmSaid(), where several hooks of one session may run at once. */
-  readonly holder?: string;
-  /** A person at a terminal also gets what is meant for a session that may still come. */
-  readonly isPerson: boolean;
-  /** Sessions that are over, and whose place this one has taken. */
-  readonly ended?: readonly string[];
+export type Reader = Omit<Recipient, 'requester' | 'session'> & {
   /** In UTF-16 units; results are cut to it. */
   readonly lengthMax?: number;
-  /** How long to wait for the database's lock. */
   readonly lockTimeoutMs?: number;
 };
 
-/** How long a lease lasts. */
 const LEASE_MS = 600_000;
 /** How long a process may take from the lease to confirmSaid(). */
 const UNSAID_LEASE_MS = 10_000;
-const LENGTH_MAX = 9500;
 /** The least length of one announcement; those that do not fit are delivered the next time. */
 const ONE_LENGTH_MIN = 1500;
 const NONCE_BYTES = 16;
@@ -49,16 +40,15 @@ const NONCE_BYTES = 16;
 export function takeDelivery(requester: Requester, reader: Reader, world: RunsWorld): Delivery | undefined {
   const { paths } = world;
   if (!existsSync(paths.runsDatabase) || isInsideRun(world)) return undefined;
-  const { owner, holder, isPerson, ended, lengthMax = LENGTH_MAX } = reader;
+  const { lengthMax = DELIVERY_LENGTH_MAX, lockTimeoutMs, ...recipient } = reader;
   const { key, session } = requester;
   const nowMs = world.now().getTime();
   const limit = Math.max(1, Math.floor(lengthMax / ONE_LENGTH_MIN));
   const { announcements, isOver } = withRuns(paths, (db) => {
-    setLockTimeout(reader.lockTimeoutMs, db);
-    const listener = { requester: key, session, owner, isPerson, ended };
-    const leaseMs = holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
-    const options = { nowMs, leaseMs, limit, ...(holder !== undefined && { holder }) };
-    const announcements = takeAnnouncements(listener, options, db);
+    setLockTimeout(lockTimeoutMs, db);
+    const leaseMs = reader.holder === undefined ? LEASE_MS : UNSAID_LEASE_MS;
+    const options = { nowMs, leaseMs, limit };
+    const announcements = takeAnnouncements({ ...recipient, requester: key, session }, options, db);
     return { announcements, isOver: announcements.length === 0 && !hasWaiting(key, nowMs, db) };
   });
   checkpoint('after-lease', world.env);
@@ -70,10 +60,7 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   return undefined;
 }
 
-/**
- * Leases a turn's announcement to this owner, because its answer already contains the reply. Returns false if the
- * announcement is for another session or was delivered already.
- */
+/** Leases a turn's announcement to this owner, whose answer has the reply; false if it is for another session or was delivered. */
 export function holdTurn(
   turn: TurnName,
   { session }: Requester,
@@ -87,13 +74,10 @@ export function holdTurn(
 /** The holder's delivery was written out: from now on it is held by the owner, whose next call shows whether it arrived. */
 export function confirmSaid(
   holder: string,
-  {
-    owner,
-    leaseMs = LEASE_MS,
-    lockTimeoutMs,
-  }: Pick<Reader, 'owner' | 'lockTimeoutMs'> & { leaseMs?: number },
+  reader: Pick<Reader, 'owner' | 'lockTimeoutMs'> & { readonly leaseMs?: number },
   { paths, now }: RunsWorld,
 ): void {
+  const { owner, leaseMs = LEASE_MS, lockTimeoutMs } = reader;
   withRuns(paths, (db) => {
     setLockTimeout(lockTimeoutMs, db);
     moveLeases(holder, { owner, untilMs: now().getTime() + leaseMs }, db);
@@ -124,9 +108,7 @@ export function acknowledgeTurns(
   { paths, now }: RunsWorld,
 ): void {
   const nowMs = now().getTime();
-  withRuns(paths, (db) =>
-    db.transaction(() => turns.map((turn) => acknowledgeTurn(turn, session, nowMs, db))),
-  );
+  runsTransaction(paths, (db) => turns.map((turn) => acknowledgeTurn(turn, session, nowMs, db)));
   unmarkInbox(key, paths, nowMs);
 }
 
@@ -137,39 +119,28 @@ export function returnDelivery(owner: string, { paths }: RunsWorld): void {
 
 /** Creates the file by which hooks see that something waits. Never throws: reconcile() creates it too. */
 export function markInbox(requester: string, paths: StatePaths): void {
-  try {
+  lookOr(() => {
     mkdirSync(paths.inboxMarks, { recursive: true, mode: 0o700 });
     writeFileSync(inboxMark(requester, paths), '', { mode: 0o600 });
-  } catch {
-    // The next reconcile() tries it again.
-  }
+  }, undefined);
 }
 
-/** Removes that file unless something waits, and checks again for what came in meanwhile. Never throws. */
+/** Removes that file unless something waits, and checks again for what came in meanwhile. Never throws: one left costs a query. */
 export function unmarkInbox(requester: string, paths: StatePaths, nowMs: number): void {
-  try {
+  lookOr(() => {
     const mark = inboxMark(requester, paths);
     const isNeeded = () => readRuns(paths, (db) => hasWaiting(requester, nowMs, db)) === true;
     if (!existsSync(mark) || isNeeded()) return;
     rmSync(mark, { force: true });
     if (isNeeded()) markInbox(requester, paths);
-  } catch {
-    // A file that stays only costs a query.
-  }
+  }, undefined);
 }
-
-/** Which sessions of clients live is known by their MCP servers. */
 
 /** Stores that this process is the session's MCP server. Returns false if there is no database yet, and so no run. */
 export function enterServer({ key, session, client }: Requester, { paths, now }: RunsWorld): boolean {
   if (session === null || !existsSync(paths.runsDatabase)) return false;
-  const listener = {
-    kind: 'server',
-    session,
-    requester: key,
-    client,
-    process: identityNow(process.pid),
-  } as const;
+  const server = { kind: 'server', session, requester: key, client } as const;
+  const listener = { ...server, process: identityNow(process.pid) };
   withRuns(paths, (db) => enterListener(listener, now().getTime(), db));
   return true;
 }

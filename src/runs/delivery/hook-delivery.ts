@@ -18,12 +18,11 @@ import {
   countWake,
   enterListener,
   forgetWakes,
+  listenerOf,
   newsOf,
   removeWaiter,
-  serverOf,
-  waiterOf,
 } from '../store/outbox.ts';
-import { dataVersion, openRunsDb, readRuns, withRuns } from '../store/rows.ts';
+import { dataVersion, LOOK_MS, openRunsDb, readRuns, withRuns } from '../store/rows.ts';
 import { isInsideRun, type RunsWorld, thisProcess } from '../world.ts';
 import { acknowledgeDelivery, confirmSaid, type Reader, returnDelivery, takeDelivery } from './deliver.ts';
 
@@ -68,14 +67,12 @@ function wakerOf(session: string): string {
   return `wake:${session}`;
 }
 
-/** Leases what waits to one hook of a session. `settle` has to be called with whether the text was written out. */
+/** Leases what waits to one hook of a session; settle() has to be told whether it was written out, and is then held by `told`. */
 function takeForHook(
-  { requester: key, session }: { readonly requester: string; readonly session: string },
-  {
-    told,
-    ...limits
-  }: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'> & { told?: { owner: string; leaseMs: number } },
+  { requester: key, session }: Session,
+  limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'>,
   world: RunsWorld,
+  told: { readonly owner: string; readonly leaseMs?: number } = { owner: `hook:${session}` },
 ): HookDelivery | undefined {
   const owner = `hook:${session}`;
   const holder = `${owner}:${randomUUID()}`;
@@ -83,9 +80,7 @@ function takeForHook(
   const known = session === 'unknown' ? null : session;
   const delivery = takeDelivery({ key, session: known, client: 'claude', cwd: world.cwd }, reader, world);
   const settle = (isSaid: boolean) =>
-    isSaid
-      ? confirmSaid(holder, { ...limits, ...(told ?? { owner }) }, world)
-      : returnDelivery(holder, world);
+    isSaid ? confirmSaid(holder, { ...limits, ...told }, world) : returnDelivery(holder, world);
   return delivery && { text: delivery.text, settle };
 }
 
@@ -93,16 +88,14 @@ function takeForHook(
 function noteUser(event: HookRun['event'], { paths }: RunsWorld): void {
   const isOver = event.name === 'SessionEnd';
   if (!isOver && (event.name !== 'UserPromptSubmit' || isMachinePrompt(event.prompt))) return;
-  const waiter = readRuns(paths, (db) => waiterOf(event.sessionId, db));
+  const waiter = readRuns(paths, (db) => listenerOf('waiter', event.sessionId, db));
   if (waiter !== undefined && (isOver || waiter.wakes > 0))
     withRuns(paths, (db) => (isOver ? removeWaiter : forgetWakes)(event.sessionId, db));
 }
 
 /** The world of the process of a hook. */
 export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
-  const { platform, executablePath, isCompiled } = thisProcess();
-  const cwd = event.cwd ?? paths.home;
-  return { paths, env, platform, cwd, executablePath, isCompiled, now: () => now };
+  return { ...thisProcess(), paths, env, cwd: event.cwd ?? paths.home, now: () => now };
 }
 
 /**
@@ -111,13 +104,10 @@ export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
  * with 2.1.328: `Stop hook blocking error from command …` in a task notification).
  */
 
-/** How often the database is checked for changes, which is cheap. */
-const LOOK_MS = 200;
 /** Announcements within this time are delivered together. */
 const TOGETHER_MS = 2000;
 /** The exit code that wakes. */
 const WAKES = 2;
-const TEXT_LENGTH_MAX = 9500;
 /** A hook that is killed before it ends with that code has woken nobody: then it is delivered again, marked as such. */
 const ARRIVES_WITHIN_MS = 60_000;
 
@@ -130,7 +120,7 @@ export async function waitForResult(requester: string, run: HookRun): Promise<vo
   const one = { session: run.event.sessionId, requester };
   const db = openRunsDb(world.paths);
   try {
-    const server = serverOf(one.session, db)?.process;
+    const server = listenerOf('server', one.session, db)?.process;
     const serverPid = server !== undefined && isSameProcess(server) ? server.pid : undefined;
     acknowledgeSession({ session: one.session, serverPid }, Date.now(), db);
     const { isReady, isComing } = newsOf(one, Date.now(), db);
@@ -156,7 +146,7 @@ type Session = { readonly session: string; readonly requester: string };
 /** Registers this process as the session's waiter; false if another one lives. */
 function beginToWait({ session, requester }: Session, db: Sqlite): boolean {
   return db.transaction(() => {
-    const other = waiterOf(session, db);
+    const other = listenerOf('waiter', session, db);
     if (other !== undefined && !isGone(other.process)) return false;
     const listener = { kind: 'waiter', session, requester, client: 'claude' } as const;
     enterListener({ ...listener, process: identityNow(process.pid) }, Date.now(), db);
@@ -164,12 +154,10 @@ function beginToWait({ session, requester }: Session, db: Sqlite): boolean {
   });
 }
 
-type Limits = { readonly wakesMax: number; readonly client: ProcessIdentity };
-
 /** Resolves with true when something can be delivered, with false when nothing will come or the session is gone. */
 async function isToBeWoken(
   one: Session,
-  { wakesMax, client }: Limits,
+  { wakesMax, client }: { readonly wakesMax: number; readonly client: ProcessIdentity },
   { world, db }: { readonly world: RunsWorld; readonly db: Sqlite },
 ): Promise<boolean> {
   let version: number | undefined;
@@ -187,7 +175,7 @@ async function isToBeWoken(
     }
     if (found !== version) {
       version = found;
-      const own = waiterOf(one.session, db);
+      const own = listenerOf('waiter', one.session, db);
       if (own?.process.pid !== process.pid || own.wakes >= wakesMax) return false;
       news = newsOf(one, Date.now(), db);
     }
@@ -201,7 +189,7 @@ async function isToBeWoken(
 /** Delivers over standard error. What cannot be written is left to the next prompt. */
 async function wake(one: Session, world: RunsWorld): Promise<'told' | 'nothing' | 'unwritable'> {
   const told = { owner: wakerOf(one.session), leaseMs: ARRIVES_WITHIN_MS };
-  const news = takeForHook(one, { lengthMax: TEXT_LENGTH_MAX, told }, world);
+  const news = takeForHook(one, {}, world, told);
   if (news === undefined) return 'nothing';
   const isWritten = await new Promise<boolean>((resolve) => {
     process.stderr.once('error', () => resolve(false));

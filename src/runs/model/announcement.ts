@@ -191,7 +191,7 @@ export type Deliverable = Pick<
 
 const LABEL_LENGTH_MAX = 72;
 /** Clients cut what a hook adds at about 10,000 characters. */
-const DELIVERY_LENGTH_MAX = 9500;
+export const DELIVERY_LENGTH_MAX = 9500;
 /** So much of each result and its notes is told even when there are many. */
 const SHARE_LENGTH_MIN = 300;
 const FENCE = 'UNTRUSTED_CHILD_RESULT';

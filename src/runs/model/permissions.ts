@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/guards.ts';
+import { isRecord, readTexts } from '../../core/guards.ts';
 import { inAscii, isToolAllowed, policyName, type ToolName, type ToolPolicy } from './tool-policy.ts';
 
 /** What a run may do without asking, since nobody can be asked: which calls of the tools of its policy are let through. */
@@ -172,11 +172,7 @@ export function splitGrants(text: string): string[] {
 export function readPermissions(value: unknown): Permissions {
   if (!isRecord(value)) return ASKS_FIRST;
   const mode = PERMISSION_MODES.find((one) => one === value.mode) ?? ASKS_FIRST.mode;
-  return { mode, allow: texts(value.allow), deny: texts(value.deny) };
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+  return { mode, allow: readTexts(value.allow), deny: readTexts(value.deny) };
 }
 
 /** Whether these permissions keep a run from changing files that its policy lets it change. */

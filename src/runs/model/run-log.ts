@@ -2,15 +2,11 @@ import type { Json } from '../../core/guards.ts';
 import { cutText } from '../../core/text.ts';
 
 /** What was said and done in a run, as `log` shows it. Texts are raw: of the client, untrusted. */
-export type LogEntry =
-  | { readonly kind: 'user' | 'assistant'; readonly text: string }
-  | { readonly kind: 'tool-call'; readonly tool: string; readonly text: string }
-  | {
-      readonly kind: 'tool-result';
-      readonly tool: string;
-      readonly isError: boolean;
-      readonly text: string;
-    };
+export type LogEntry = { readonly text: string } & (
+  | { readonly kind: 'user' | 'assistant' }
+  | { readonly kind: 'tool-call'; readonly tool: string }
+  | { readonly kind: 'tool-result'; readonly tool: string; readonly isError: boolean }
+);
 
 /** What a client's output says, as far as a log is made of it; AgentEvent is one of these. */
 type LogEvent = SaidOrDone | { readonly kind: 'session' | 'refused' | 'usage' | 'warning' | 'result' };
@@ -35,10 +31,7 @@ const LIMIT_MAX = 200;
 const UNKNOWN_TOOL = 'unknown';
 const TOOL_NAMES_MAX = 4096;
 const SPEAKERS = {
-  user: 'User',
-  assistant: 'Assistant',
-  'tool-call': 'Tool call',
-  'tool-result': 'Tool result',
+  ...{ user: 'User', assistant: 'Assistant', 'tool-call': 'Tool call', 'tool-result': 'Tool result' },
 };
 
 /** The entries of a turn: pieces become one message, a result has the name of its call. Texts are cut. */

@@ -7,9 +7,6 @@ import type { Permissions } from './permissions.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 import { isTerminal, type Turn, turnMark } from './turn.ts';
 
-/** `agent:<agentId>:subagent:<uuid>` (R2). */
-type ChildSessionKey = `agent:${string}:subagent:${string}`;
-
 /** Who asked for a run. `key` belongs to the project, `agent:main:<name>-<hash>`, so that runs survive the session. */
 export type Requester = {
   readonly key: string;
@@ -38,7 +35,7 @@ export type Run = {
   /** The permanent `#` among the runs of its requester. */
   readonly number: number;
   readonly requester: Requester;
-  readonly childKey: ChildSessionKey;
+  readonly childKey: `agent:${string}:subagent:${string}`;
   readonly agentId: string;
   readonly client: ClientName;
   readonly label: string | null;
@@ -83,8 +80,6 @@ export type RunWithMessages = RunWithTurn & { readonly waiting: number };
 export function isLive({ turn, waiting }: RunWithMessages): boolean {
   return waiting > 0 || !isTerminal(turn.state);
 }
-
-/** Who asks for runs: the main session of a project, under one name for all clients and worktrees of a repository. */
 
 const LEVELS_MAX = 32;
 const NAME_LENGTH_MAX = 40;
@@ -147,9 +142,8 @@ export function runDirectory(paths: StatePaths, runId: string): string {
 
 /** The files of a turn. @throws Error when the id or the number is none. */
 export function turnFiles(paths: StatePaths, runId: string, turn: number): TurnFiles {
-  if (!Number.isSafeInteger(turn) || turn < 1) {
+  if (!Number.isSafeInteger(turn) || turn < 1)
     throw new Error(`Cannot name the files of turn "${turn}" of run "${runId}": turns count from 1`);
-  }
   return filesIn(runDirectory(paths, runId), turn, turnMark({ runId, number: turn }));
 }
 

@@ -14,13 +14,8 @@ export type Usage = {
 };
 
 export const NO_USAGE: Usage = {
-  inputTokens: null,
-  outputTokens: null,
-  cacheReadTokens: null,
-  cacheWriteTokens: null,
-  costUsd: null,
-  costSource: null,
-  model: null,
+  ...{ inputTokens: null, outputTokens: null, cacheReadTokens: null, cacheWriteTokens: null },
+  ...{ costUsd: null, costSource: null, model: null },
 };
 
 export const OUTCOMES = ['success', 'error', 'timeout', 'stopped', 'lost'] as const;
@@ -43,11 +38,7 @@ const NEXT: Readonly<Record<TurnState, readonly TurnState[]>> = {
   starting: ['queued', 'running', 'stopping', ...OUTCOMES],
   running: ['stopping', ...OUTCOMES],
   stopping: OUTCOMES,
-  success: [],
-  error: [],
-  timeout: [],
-  stopped: [],
-  lost: [],
+  ...{ success: [], error: [], timeout: [], stopped: [], lost: [] },
 };
 
 /** Whether a turn may go from one state to the other. */
@@ -100,14 +91,14 @@ export type Turn = {
 };
 
 /** How a turn ended. The first ending that is stored counts. */
-export type Ending = {
+export type Ending = Pick<Turn, 'result' | 'error' | 'notes' | 'usage' | 'exit'> & {
   readonly outcome: Outcome;
-  readonly result: string | null;
-  readonly error: string | null;
-  readonly notes: readonly string[];
-  readonly usage: Usage;
-  readonly exit: Exit | null;
   readonly endedAtMs: number;
+};
+
+/** Of an ending of which nothing else is known. */
+export const NOTHING_SAID: Omit<Ending, 'outcome' | 'endedAtMs'> = {
+  ...{ result: null, error: null, notes: [], usage: NO_USAGE, exit: null },
 };
 
 /** How long a turn has taken so far; null: it has not begun. */

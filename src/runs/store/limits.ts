@@ -41,19 +41,20 @@ export function spent(scope: SpentScope, db: Sqlite): Spent {
   return { tokens: both('tokens'), usd: both('usd'), unknownUsd: both('unknownUsd') };
 }
 
-type BudgetUse = {
+/** A limit that is set, with what was taken of it. */
+export type BudgetShare = {
   readonly name: keyof RunSettings['budget'];
   readonly limit: BudgetLimit;
   readonly taken: Spent;
 };
 
 /** The limits that are set, with what was taken of each: by a run if one is named, its requester, and all of a day. */
-function budgetUses(
+function budgetShares(
   { runId, requester, nowMs }: { runId?: string; requester: string; nowMs: number },
   budget: RunSettings['budget'],
   db: Sqlite,
-): BudgetUse[] {
-  const scopes: readonly (readonly [BudgetUse['name'], SpentScope])[] = [
+): BudgetShare[] {
+  const scopes: readonly (readonly [BudgetShare['name'], SpentScope])[] = [
     ...(runId === undefined ? [] : [['run', { runId }] as const]),
     ['requester', { requester }],
     ['day', { sinceMs: nowMs - MS_PER_DAY }],
@@ -64,34 +65,31 @@ function budgetUses(
   });
 }
 
-/** Each unit that is limited, with what counts as taken of it. */
-function amountsOf(limit: BudgetLimit, takenOf: (unit: Unit) => number) {
+/** Each unit that is limited, with what counts as taken of it when so much comes on top. */
+function amountsOf({ limit, taken }: BudgetShare, moreOf: (unit: Unit) => number) {
   return UNITS.flatMap((unit) => {
     const max = limit[unit];
-    return max === null ? [] : [{ unit, max, taken: takenOf(unit) }];
+    return max === null ? [] : [{ unit, max, taken: taken[unit] + moreOf(unit) }];
   });
 }
 
-/**
- * Whether a run may begin. What active runs may still use up to the limit of a run is reserved and counts as used. An
- * unknown cost counts as 0; its tokens count.
- */
+/** Whether a run may begin. What active runs may still take is reserved and counts; an unknown cost counts as 0, its tokens count. */
 function checkBudget(
   asker: { requester: string; nowMs: number },
   budget: RunSettings['budget'],
   db: Sqlite,
 ): { readonly refusal?: string; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
-  for (const { name, limit, taken } of budgetUses(asker, budget, db)) {
+  for (const share of budgetShares(asker, budget, db)) {
+    const { name, taken: known } = share;
     const requester = name === 'day' ? null : asker.requester;
     const reserved = (unit: Unit) => reservedOf(unit, budget.run[unit], requester, db);
-    for (const { unit, max, taken: used } of amountsOf(limit, (unit) => taken[unit] + reserved(unit))) {
-      const words = `the budget of the ${name}: ${show(used, unit)} of ${show(max, unit)}`;
-      if (used >= max) return { refusal: `This would exceed ${words} are taken or reserved`, warnings };
-      if (unit === 'usd' && taken.unknownUsd > 0) {
-        warnings.push(`The budget of the ${name} does not know what ${taken.unknownUsd} turns have cost`);
-      }
-      if (used >= max * WARNING_SHARE) warnings.push(`Near ${words} are taken or reserved`);
+    for (const { unit, max, taken } of amountsOf(share, reserved)) {
+      const words = `the budget of the ${name}: ${show(taken, unit)} of ${show(max, unit)}`;
+      if (taken >= max) return { refusal: `This would exceed ${words} are taken or reserved`, warnings };
+      if (unit === 'usd' && known.unknownUsd > 0)
+        warnings.push(`The budget of the ${name} does not know what ${known.unknownUsd} turns have cost`);
+      if (taken >= max * WARNING_SHARE) warnings.push(`Near ${words} are taken or reserved`);
     }
   }
   return { warnings };
@@ -111,35 +109,29 @@ function show(amount: number, unit: Unit): string {
   return unit === 'usd' ? `$${amount.toFixed(2)}` : `${Math.round(amount)} tokens`;
 }
 
-/** What others have taken of a limit: the turn itself comes on top. */
-export type BudgetShare = Pick<BudgetUse, 'name' | 'limit'> & {
-  readonly others: Readonly<Record<Unit, number>>;
-};
-
 type BudgetVerdict =
   | { readonly kind: 'within' }
   | { readonly kind: 'near' | 'exceeded'; readonly words: string };
 
-/** How the limits stand for a turn that has taken this, as far as it is known. */
+/** How the limits stand for a turn that has taken this, as far as it is known, beside what others have taken. */
 export function judgeBudget(shares: readonly BudgetShare[], usage: Usage): BudgetVerdict {
-  const amounts = shares.flatMap(({ name, limit, others }) =>
-    amountsOf(limit, (unit) => others[unit] + takenBy(usage, unit)).map(({ unit, max, taken }) => ({
-      ...{ max, taken, shown: show(taken, unit), limited: `${show(max, unit)} for the ${name}` },
+  const amounts = shares.flatMap((share) =>
+    amountsOf(share, (unit) => takenBy(usage, unit)).map(({ unit, max, taken }) => ({
+      ...{ max, taken, shown: show(taken, unit), limited: `${show(max, unit)} for the ${share.name}` },
     })),
   );
   const over = amounts.find(({ taken, max }) => taken >= max);
   if (over !== undefined)
     return { kind: 'exceeded', words: `budget exceeded: ${over.shown} of ${over.limited}` };
   const near = amounts.findLast(({ taken, max }) => taken >= max * WARNING_SHARE);
-  return near === undefined
-    ? { kind: 'within' }
-    : { kind: 'near', words: `near the budget of ${near.limited}` };
+  if (near === undefined) return { kind: 'within' };
+  return { kind: 'near', words: `near the budget of ${near.limited}` };
 }
 
 /** What may still be spent in USD; null: there is no such limit. */
 export function usdLeft(shares: readonly BudgetShare[], usage: Usage): number | null {
-  const left = shares.flatMap(({ limit, others }) =>
-    limit.usd === null ? [] : [limit.usd - others.usd - takenBy(usage, 'usd')],
+  const left = shares.flatMap(({ limit, taken }) =>
+    limit.usd === null ? [] : [limit.usd - taken.usd - takenBy(usage, 'usd')],
   );
   return left.length === 0 ? null : Math.max(0, Math.min(...left));
 }
@@ -151,9 +143,9 @@ export function sharesOf(
   db: Sqlite,
 ): BudgetShare[] {
   const asker = { runId: run.id, requester: run.requester.key, nowMs };
-  return budgetUses(asker, budget, db).map(({ name, limit, taken }) => {
-    const others = (unit: Unit) => Math.max(0, taken[unit] - takenBy(turn.usage, unit));
-    return { name, limit, others: { tokens: others('tokens'), usd: others('usd') } };
+  return budgetShares(asker, budget, db).map((share) => {
+    const others = (unit: Unit) => Math.max(0, share.taken[unit] - takenBy(turn.usage, unit));
+    return { ...share, taken: { ...share.taken, tokens: others('tokens'), usd: others('usd') } };
   });
 }
 
@@ -162,7 +154,6 @@ function takenBy(usage: Usage, unit: Unit): number {
 }
 
 /** The limits of a requester, which are checked in the transaction that inserts a run. */
-
 export type SpawnLimits = {
   /** Turns that wait. */
   readonly maxQueued: number;
@@ -191,23 +182,24 @@ export function checkLimits(
 ): SpawnRefusal | { readonly kind: 'granted'; readonly warnings: readonly string[] } {
   const { key: requester, session } = asker;
   const stopped = lastStopOfAll(requester, [session], db);
-  if (stopped !== undefined && createdAtMs < stopped.atMs) {
+  if (stopped !== undefined && createdAtMs < stopped.atMs)
     return refuse('stopped', 'All sub-agents were stopped after this one was asked for');
-  }
   const taken = label === null ? undefined : labelTaken(label, requester, db);
   if (taken !== undefined) return refuse('label', taken);
   const isQueued = `${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`;
   const queued = Number(db.get(`SELECT COUNT(*) AS n FROM ${isQueued}`, requester)?.n);
-  if (queued >= limits.maxQueued) {
+  if (queued >= limits.maxQueued)
     return refuse('queue', `${queued} turns wait already, the most is ${limits.maxQueued}`);
-  }
   const waiting = undelivered(requester, db);
-  if (waiting >= limits.undeliveredMax) return refuse('undelivered', undeliveredWords(requester, limits, db));
+  const many = `${waiting} results have not been taken in`;
+  if (waiting >= limits.undeliveredMax) {
+    const ids = waitingAnnouncements(requester, db).map(({ id, number }) => `#${number} (${id})`);
+    return refuse('undelivered', `${many}, the most is ${limits.undeliveredMax}: ${ids.join(', ')}`);
+  }
   const budget = checkBudget({ requester, nowMs: createdAtMs }, limits.budget, db);
   if (budget.refusal !== undefined) return refuse('budget', budget.refusal);
-  const inbox = `${waiting} results have not been taken in: see "subagents inbox"`;
-  const isMuch = waiting >= limits.undeliveredMax / 2;
-  return { kind: 'granted', warnings: [...budget.warnings, ...(isMuch ? [inbox] : [])] };
+  const inbox = waiting >= limits.undeliveredMax / 2 ? [`${many}: see "subagents inbox"`] : [];
+  return { kind: 'granted', warnings: [...budget.warnings, ...inbox] };
 }
 
 function refuse(why: SpawnRefusal['why'], words: string): SpawnRefusal {
@@ -223,10 +215,4 @@ function labelTaken(label: string, requester: string, db: Sqlite): string | unde
   );
   if (holder === undefined) return undefined;
   return `Cannot call a run "${label}": run #${holder.number} has that label and is ${holder.state}. Choose another label, or stop that run first: subagents stop ${holder.number}`;
-}
-
-function undeliveredWords(requester: string, limits: SpawnLimits, db: Sqlite): string {
-  const waiting = waitingAnnouncements(requester, db);
-  const ids = waiting.map(({ id, number }) => `#${number} (${id})`).join(', ');
-  return `${waiting.length} results have not been taken in, the most is ${limits.undeliveredMax}: ${ids}`;
 }

@@ -6,29 +6,23 @@ import type { TurnName } from '../model/run.ts';
 import type { Turn } from '../model/turn.ts';
 import { ACTIVE_TURNS, type ColumnsOf, PROCESS, read, scheduleArchive } from './rows.ts';
 
-/**
- * The announcements of ended turns. A row is leased to a reader and settled by that reader's next call: at-least-once
- * delivery. Nothing expires unread.
- */
+/** The announcements of ended turns, each leased to a reader and settled by its next call: at-least-once. Nothing expires unread. */
 
-/** A reader of announcements. `owner`: one connection, or one session of a client. */
-type Recipient = {
+/** A reader of announcements. */
+export type Recipient = {
   readonly requester: string;
   readonly session: string | null;
+  /** Who holds the lease until its next call shows that the text arrived: `hook:<session>`, `mcp:<connection>`. */
   readonly owner: string;
-  /** A person also gets what is meant for a session. */
+  /** Who holds the lease before, where several hooks of one session may run at once: see moveLeases(). */
+  readonly holder?: string;
+  /** A person at a terminal also gets what is meant for a session that may still come. */
   readonly isPerson: boolean;
-  /** Sessions that are over and that this one replaces. */
-  readonly ended?: readonly string[] | undefined;
+  /** Sessions that are over, and whose place this one has taken. */
+  readonly ended?: readonly string[];
 };
 
-type TakeOptions = {
-  readonly nowMs: number;
-  /** Who holds the lease first, if not the owner; see moveLeases(). */
-  readonly holder?: string;
-  readonly leaseMs: number;
-  readonly limit: number;
-};
+type TakeOptions = { readonly nowMs: number; readonly leaseMs: number; readonly limit: number };
 
 /** What an announce step may take: see hasWaiting(). */
 const SOON_MS = 120_000;
@@ -83,8 +77,8 @@ export function reword(runId: string, turn: number, words: Rewording, db: Sqlite
  * comes back after its lease has expired settles as well, unless another one has leased the row meanwhile.
  */
 export function takeAnnouncements(recipient: Recipient, options: TakeOptions, db: Sqlite): Announcement[] {
-  const { requester, session, owner, isPerson, ended = [] } = recipient;
-  const { nowMs, leaseMs, limit, holder = owner } = options;
+  const { requester, session, owner, holder = owner, isPerson, ended = [] } = recipient;
+  const { nowMs, leaseMs, limit } = options;
   // Most calls find nothing, and need no write lock.
   if (undelivered(requester, db) === 0) return [];
   return db.transaction(() => {
@@ -113,10 +107,7 @@ export function leaseTurn(
   return db.run(sql, owner, untilMs, runId, turn, session).changes > 0;
 }
 
-/**
- * Moves the leases of a holder to another one; null: they are given up, and delivered again as a redelivery, since they may
- * have been seen. What another one has leased meanwhile stays there.
- */
+/** Moves the leases of a holder to another one; null: they are given up, and delivered again, since they may have been seen. */
 export function moveLeases(
   holder: string,
   lease: { owner: string; untilMs: number } | null,
@@ -143,10 +134,7 @@ export function acknowledgeTurn(
   settle('acked', IS_TURNS_OWN, [runId, turn, session], nowMs, db);
 }
 
-/**
- * Settles what this session got through its hooks, and through its MCP server if that lives, because the session's turn
- * has ended. An answer of a server that was killed may not have arrived.
- */
+/** Settles what this session got through its hooks, and through its MCP server if that lives: an answer of a killed one may be lost. */
 export function acknowledgeSession(
   { session, serverPid }: { readonly session: string; readonly serverPid: number | undefined },
   nowMs: number,
@@ -227,13 +215,10 @@ export function isAnnouncing(runId: string, turn: number, nowMs: number, db: Sql
 
 /** Every requester for which hasWaiting() holds. */
 export function waitingRequesters(nowMs: number, db: Sqlite): string[] {
-  const rows = `outbox WHERE ${IS_WAITING} AND ready_at <= ? ORDER BY requester`;
-  return db
-    .all(`SELECT DISTINCT requester FROM ${rows}`, nowMs + SOON_MS)
-    .map((row) => String(row.requester));
+  const sql = `SELECT DISTINCT requester FROM outbox WHERE ${IS_WAITING} AND ready_at <= ? ORDER BY requester`;
+  return db.all(sql, nowMs + SOON_MS).map((row) => String(row.requester));
 }
 
-/** Settles these rows; returns their ids. */
 function settle(
   state: 'acked' | 'dismissed',
   where: string,
@@ -260,13 +245,11 @@ function readAnnouncement(row: Row): Announcement {
   return { ...known, isRedelivery: known.attempts > 0 };
 }
 
-/** The processes through which the sessions of clients get their announcements. */
-
+/** A process through which the session of a client gets its announcements. */
 type Listener = {
   /** `server`: the MCP server. `waiter`: the hook behind a turn that wakes the session. */
   readonly kind: 'server' | 'waiter';
   readonly session: string;
-  /** The requester's key. */
   readonly requester: string;
   readonly client: ClientName | null;
   readonly process: ProcessIdentity;
@@ -287,23 +270,16 @@ export function enterListener(listener: Listener, nowMs: number, db: Sqlite): vo
   db.run('DELETE FROM listeners WHERE at < ?', nowMs - KEPT_MS);
 }
 
-/** The session's current or last waiter. */
-export function waiterOf(session: string, db: Sqlite): (Listener & { readonly wakes: number }) | undefined {
-  const row = db.get("SELECT * FROM listeners WHERE kind = 'waiter' AND session = ?", session);
+/** The session's current or last listener of this kind, and how often it was woken. */
+export function listenerOf(kind: Listener['kind'], session: string, db: Sqlite) {
+  const row = db.get('SELECT * FROM listeners WHERE kind = ? AND session = ?', kind, session);
   return row && { ...readListener(row), wakes: Number(row.wakes) };
-}
-
-/** The session's current or last MCP server. */
-export function serverOf(session: string, db: Sqlite): Listener | undefined {
-  const row = db.get("SELECT * FROM listeners WHERE kind = 'server' AND session = ?", session);
-  return row && readListener(row);
 }
 
 /** The current and last MCP servers of this client for this requester. */
 export function serversOf(requester: string, client: ClientName, db: Sqlite): Listener[] {
-  return db
-    .all("SELECT * FROM listeners WHERE kind = 'server' AND requester = ? AND client = ?", requester, client)
-    .map(readListener);
+  const sql = "SELECT * FROM listeners WHERE kind = 'server' AND requester = ? AND client = ?";
+  return db.all(sql, requester, client).map(readListener);
 }
 
 /** The session is over: its waiter sees that and ends. */

@@ -17,7 +17,6 @@ export type QueuedTurn = {
 };
 
 type Queue = {
-  /** By their positions. */
   readonly queued: readonly QueuedTurn[];
   readonly busy: readonly QueuedTurn[];
   /** The number of each requester's last start, counted over all requesters. */
@@ -65,10 +64,7 @@ export function claimTurns(limits: QueueLimits, nowMs: number, db: Sqlite): Turn
   );
 }
 
-/**
- * Claims turns without a living supervisor, as they were read: returns those that no other process has claimed since. The
- * caller has to start their supervisors, and none for the others.
- */
+/** Claims turns without a living supervisor; returns those that no other process has claimed since, which the caller has to start. */
 export function claimOrphans(orphans: readonly TurnLiveness[], nowMs: number, db: Sqlite): Turn[] {
   if (orphans.length === 0) return [];
   return db.transaction(() =>

@@ -142,6 +142,11 @@ export function turnColumns({ owner, process, stop, exit, usage, ...turn }: Part
   };
 }
 
+/** The assignments of these columns, and their values. */
+export function assigned(columns: Columns): readonly [string[], Value[]] {
+  return [Object.keys(columns).map((name) => `${name} = ?`), Object.values(columns)];
+}
+
 function readIf<T>(property: keyof T & string, row: Row, columns: ColumnsOf<T>): T | null {
   return row[columns[property]] == null ? null : read(row, columns);
 }
@@ -184,34 +189,27 @@ const EVENTS_PER_RUN_MAX = 200;
 const WORD_LENGTH_MAX = 100;
 const DETAIL_LENGTH_MAX = 1000;
 
-/** Adds an event; of each run the newest 200 are kept. The detail has to be without secrets; it is cut to one line. */
-export function addRunEvent(event: RunEvent, db: Sqlite): void {
+/**
+ * Adds an event; of each run the newest 200 are kept. The detail has to be without secrets; it is cut to one line. `once`:
+ * for each turn, since a supervisor that takes over reads the same output again.
+ */
+export function addRunEvent(event: RunEvent, db: Sqlite, { once } = { once: false }): void {
+  const { runId, turn, atMs } = event;
+  const actor = cutText(oneLine(event.actor), WORD_LENGTH_MAX);
+  const type = cutText(oneLine(event.type), WORD_LENGTH_MAX);
+  const detail = cutText(oneLine(event.detail), DETAIL_LENGTH_MAX);
+  const same = 'SELECT 1 FROM run_events WHERE run_id IS ? AND turn IS ? AND type = ? AND detail = ?';
   db.transaction(() => {
+    if (once && db.get(same, runId, turn, type, detail) !== undefined) return;
     db.run(
       'INSERT INTO run_events(run_id, turn, at, actor, type, detail) VALUES (?, ?, ?, ?, ?, ?)',
-      ...[event.runId, event.turn, event.atMs],
-      cutText(oneLine(event.actor), WORD_LENGTH_MAX),
-      cutText(oneLine(event.type), WORD_LENGTH_MAX),
-      cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
+      ...[runId, turn, atMs, actor, type, detail],
     );
     db.run(
       `DELETE FROM run_events WHERE run_id IS ?
          AND id <= (SELECT id FROM run_events WHERE run_id IS ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-      ...[event.runId, event.runId, EVENTS_PER_RUN_MAX],
+      ...[runId, runId, EVENTS_PER_RUN_MAX],
     );
-  });
-}
-
-/** As addRunEvent(), but once for each turn: a supervisor that takes over reads the same output again. */
-export function addRunEventOnce(event: RunEvent, db: Sqlite): void {
-  db.transaction(() => {
-    const known = db.get(
-      'SELECT 1 FROM run_events WHERE run_id IS ? AND turn IS ? AND type = ? AND detail = ?',
-      ...[event.runId, event.turn],
-      cutText(oneLine(event.type), WORD_LENGTH_MAX),
-      cutText(oneLine(event.detail), DETAIL_LENGTH_MAX),
-    );
-    if (known === undefined) addRunEvent(event, db);
   });
 }
 
@@ -259,6 +257,11 @@ export function withRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T {
   return saying('write', paths.runsDatabase, open, advice);
 }
 
+/** Writes all or nothing, with the lock from the beginning. @throws Error as withRuns() */
+export function runsTransaction<T>(paths: StatePaths, work: (db: Sqlite) => T): T {
+  return withRuns(paths, (db) => db.transaction(() => work(db)));
+}
+
 /** Reads; undefined when there is no database. @throws Error that names the file and what to do. */
 export function readRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T | undefined {
   const open = () => {
@@ -267,6 +270,9 @@ export function readRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T | und
   };
   return saying('read', paths.runsDatabase, open, advice);
 }
+
+/** How often who waits checks the database for changes, which is cheap. */
+export const LOOK_MS = 200;
 
 /** A number that is another one when another connection has written. */
 export function dataVersion(db: Sqlite): number {
@@ -322,15 +328,10 @@ function advice(code: string): string {
   return DOCTOR;
 }
 
-/** When runs are archived: a column that is computed from the rows, so that no end of a process loses it. */
-
 const IS_IDLE = `NOT EXISTS (SELECT 1 FROM turns WHERE run_id = runs.id AND turns.${IS_ACTIVE})
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND outbox.state IN ('pending', 'leased'))`;
 
-/**
- * Computes the time again: none while a turn is active or an announcement is not delivered; then as long after the last of
- * these as the run says, and at once for `delete`.
- */
+/** Computes the time of archiving: none unless the run is idle; then as long after its last change as it says, at once for `delete`. */
 export function scheduleArchive(runId: string, db: Sqlite): void {
   db.run(
     `UPDATE runs SET archive_at = CASE

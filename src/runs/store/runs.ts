@@ -1,11 +1,12 @@
 import { redactSecrets } from '../../core/redact.ts';
-import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
+import type { Row, Sqlite } from '../../database/sqlite.ts';
 import type { AnnounceState } from '../model/announcement.ts';
 import type { Run, RunWithMessages, RunWithTurn } from '../model/run.ts';
 import { isTerminal, type Usage } from '../model/turn.ts';
 import { checkLimits, type SpawnLimits, type SpawnRefusal } from './limits.ts';
 import {
   ACTIVE_TURNS,
+  assigned,
   type Columns,
   IS_ACTIVE,
   IS_STARTED,
@@ -14,8 +15,6 @@ import {
   readUsage,
   runColumns,
 } from './rows.ts';
-
-/** Inserting, changing and listing runs. */
 
 export type NewRun = Omit<
   Run,
@@ -98,16 +97,15 @@ export function getRun(runId: string, db: Sqlite): RunWithMessages | undefined {
 
 /** The newest runs first. A fixed number of queries, each by an index. */
 export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
-  const conditions: string[] = [];
-  const values: Value[] = [];
-  if (filter.includeArchived !== true) conditions.push('archived_at IS NULL');
-  if (filter.requester !== undefined) {
-    conditions.push('requester = ?');
-    values.push(filter.requester);
-  }
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-  const order = filter.requester === undefined ? 'created_at' : 'number';
-  const rows = db.all(`SELECT * FROM runs ${where} ORDER BY ${order} DESC LIMIT ?`, ...values, filter.limit);
+  const { requester, includeArchived, limit } = filter;
+  const kept = includeArchived === true ? [] : ['archived_at IS NULL'];
+  const [own, values] = requester === undefined ? [[], []] : [['requester = ?'], [requester]];
+  const conditions = [...kept, ...own].join(' AND ');
+  const rows = db.all(
+    `SELECT * FROM runs ${conditions && `WHERE ${conditions}`}
+     ORDER BY ${requester === undefined ? 'created_at' : 'number'} DESC LIMIT ?`,
+    ...[...values, limit],
+  );
   const ids = JSON.stringify(rows.map((row) => row.id));
   const byRun = (sql: string) => new Map(db.all(sql, ids).map((row) => [String(row.run_id), row]));
   const turns = byRun(SHOWN_TURNS);
@@ -163,10 +161,9 @@ export function runsIn(cwd: string, which: 'queued' | 'started', db: Sqlite): Ru
 /** Stores what became known of a run. */
 export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void {
   const { warning } = changes;
-  const columns = runColumns({ ...changes, ...(warning && { warning: redactSecrets(warning) }) });
-  const assignments = Object.keys(columns).map((name) => `${name} = ?`);
-  if (assignments.length === 0) return;
-  db.run(`UPDATE runs SET ${assignments.join(', ')} WHERE id = ?`, ...Object.values(columns), runId);
+  const changed = { ...changes, ...(warning && { warning: redactSecrets(warning) }) };
+  const [assignments, values] = assigned(runColumns(changed));
+  if (values.length > 0) db.run(`UPDATE runs SET ${assignments} WHERE id = ?`, ...values, runId);
 }
 
 function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {

@@ -1,13 +1,12 @@
 import { redactSecrets } from '../../core/redact.ts';
 import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
 import { type NewAnnouncement, rawAnnouncement } from '../model/announcement.ts';
-import type { Permissions } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import {
   canFollow,
   type Ending,
   isTerminal,
-  NO_USAGE,
+  NOTHING_SAID,
   type Stop,
   type Turn,
   type TurnState,
@@ -16,6 +15,7 @@ import {
 import { insertAnnouncement } from './outbox.ts';
 import {
   ACTIVE_TURNS,
+  assigned,
   IS_ACTIVE,
   LIVENESS_COLUMNS,
   readLiveness,
@@ -28,43 +28,22 @@ import {
 
 export type { TurnLiveness } from './rows.ts';
 
-/** What may change of a turn that goes on. */
+/** What may change of a turn that goes on, always by a compare-and-set on its version. */
 export type TurnChanges = Partial<
-  Pick<
-    Turn,
-    | 'state'
-    | 'owner'
-    | 'process'
-    | 'launchedAtMs'
-    | 'startedAtMs'
-    | 'deadlineAtMs'
-    | 'stop'
-    | 'usage'
-    | 'notes'
-  >
+  Pick<Turn, 'state' | 'owner' | 'process' | 'stop' | 'usage' | 'notes'> &
+    Pick<Turn, 'launchedAtMs' | 'startedAtMs' | 'deadlineAtMs'>
 >;
 
-/** Every change of a turn is a compare-and-set on its version; a turn that has ended does not change. */
+/** `session` and `permissions`: of who asks; otherwise the run's. */
+type NewTurn = Pick<Turn, 'runId' | 'announces' | 'message'> &
+  Partial<Pick<Turn, 'session' | 'permissions'>> & {
+    readonly kind: 'send' | 'announce';
+    readonly nowMs: number;
+    /** `starting`: added by the run's own supervisor, in the slot that it has. */
+    readonly state: 'queued' | 'starting';
+  };
 
-type NewTurn = {
-  readonly runId: string;
-  readonly kind: 'send' | 'announce';
-  readonly announces: number | null;
-  readonly message: string;
-  /** Who asks, as in Turn; otherwise the run's requester. */
-  readonly session?: string | null;
-  /** Of who sends the message; otherwise the run's. */
-  readonly permissions?: Permissions | null;
-  readonly nowMs: number;
-  /** `starting`: added by the run's own supervisor, in the slot that it has. */
-  readonly state: 'queued' | 'starting';
-};
-
-/**
- * Adds a turn to a run. If all runs of the sender's session or of the run's own were stopped after it was asked for, it is
- * returned as stopped.
- * @throws Error when there is no such run, or it is archived: then nothing can be resumed.
- */
+/** Adds a turn to a run; stopped already if all of a session were stopped after it was asked for. @throws Error if it is archived, or none. */
 export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
   return db.transaction(() => {
     const run = runOf(turn.runId, db);
@@ -139,11 +118,7 @@ export function activeLiveness(db: Sqlite): TurnLiveness[] {
  */
 export function changeTurn(turn: Turn, changes: TurnChanges, db: Sqlite): Turn | undefined {
   const { state } = changes;
-  if (state !== undefined && isTerminal(state)) {
-    throw new Error(
-      `Cannot change turn ${turn.number} of run "${turn.runId}" to "${state}": it has to be ended`,
-    );
-  }
+  if (state !== undefined && isTerminal(state)) throw cannotChange(turn, state, 'it has to be ended');
   if (state !== undefined) assertFollows(turn, state);
   return writeTurn(turn, changes, db);
 }
@@ -163,11 +138,11 @@ export function endTurn(
     const now = getTurn(turn.runId, turn.number, db);
     if (now === undefined || isTerminal(now.state)) return undefined;
     const isStopNews = turn.stop === null && now.stop?.reason === 'requested';
-    const outcome = isStopNews ? 'stopped' : ending.outcome;
-    assertFollows(now, outcome);
-    const ended = writeTurn(now, endOf({ ...ending, outcome }, now.usage), db);
+    const end = isStopNews ? ({ ...ending, outcome: 'stopped' } as const) : ending;
+    assertFollows(now, end.outcome);
+    const ended = writeTurn(now, endOf(end, now.usage), db);
     if (ended !== undefined && announcement !== null) {
-      if (isStopNews) announceEnd(ended, { ...ending, outcome }, db);
+      if (isStopNews) announceEnd(ended, end, db);
       else insertAnnouncement(ended, announcement, db);
     }
     scheduleArchive(turn.runId, db);
@@ -177,12 +152,11 @@ export function endTurn(
 
 /** Updates the turn if its version is still the same; else undefined. */
 function writeTurn(turn: Turn, changes: Partial<Turn>, db: Sqlite): Turn | undefined {
-  const columns = turnColumns(changes);
-  const assignments = [...Object.keys(columns).map((name) => `${name} = ?`), 'version = version + 1'];
+  const [assignments, values] = assigned(turnColumns(changes));
   const row = db.get(
-    `UPDATE turns SET ${assignments.join(', ')} WHERE run_id = ? AND number = ? AND version = ? RETURNING *`,
-    ...Object.values(columns),
-    ...[turn.runId, turn.number, turn.version],
+    `UPDATE turns SET ${[...assignments, 'version = version + 1']}
+     WHERE run_id = ? AND number = ? AND version = ? RETURNING *`,
+    ...[...values, turn.runId, turn.number, turn.version],
   );
   return row && readTurn(row);
 }
@@ -203,10 +177,11 @@ function endOf({ outcome, endedAtMs, exit, ...ending }: Ending, before: Usage): 
 }
 
 function assertFollows(turn: Turn, state: TurnState): void {
-  if (canFollow(turn.state, state)) return;
-  throw new Error(
-    `Cannot change turn ${turn.number} of run "${turn.runId}" to "${state}": its state is "${turn.state}"`,
-  );
+  if (!canFollow(turn.state, state)) throw cannotChange(turn, state, `its state is "${turn.state}"`);
+}
+
+function cannotChange({ runId, number }: Turn, state: TurnState, reason: string): Error {
+  return new Error(`Cannot change turn ${number} of run "${runId}" to "${state}": ${reason}`);
 }
 
 /** Stops a run: what waits ends at once, what runs by its supervisor. Returns the turns that were active, as they are now. */
@@ -248,18 +223,9 @@ function stopTurns(rows: readonly Row[], stop: Stop, db: Sqlite): Turn[] {
 
 /** Only the first stop of a turn is stored. */
 function stopTurn(turn: Turn, stop: Stop, db: Sqlite): Turn {
-  if (turn.state !== 'queued') {
-    return turn.stop === null ? (writeTurn(turn, { stop }, db) ?? turn) : turn;
-  }
-  const ending: Ending = {
-    outcome: 'stopped',
-    result: null,
-    error: `Stopped before it started: ${stop.by}`,
-    notes: [],
-    usage: NO_USAGE,
-    exit: null,
-    endedAtMs: stop.atMs,
-  };
+  if (turn.state !== 'queued') return (turn.stop === null && writeTurn(turn, { stop }, db)) || turn;
+  const error = `Stopped before it started: ${stop.by}`;
+  const ending: Ending = { ...NOTHING_SAID, outcome: 'stopped', error, endedAtMs: stop.atMs };
   const ended = writeTurn(turn, { stop, ...endOf(ending, turn.usage) }, db) ?? turn;
   announceEnd(ended, ending, db);
   return ended;
@@ -271,11 +237,10 @@ export function announceEnd(turn: Turn, ending: Ending, db: Sqlite): void {
   insertAnnouncement(turn, { id: crypto.randomUUID(), ...words, readyAtMs: ending.endedAtMs }, db);
 }
 
-/** When all runs of a session, or of a requester, were stopped: what was asked for before that does not start any more. */
-
 /** In place of a session: all sessions of the requester. */
 export const WHOLE_PROJECT = '*';
 
+/** What was asked for before such a stop does not start any more. */
 type StopOfAll = { readonly session: string; readonly atMs: number };
 
 /** Stores the time of such a stop, unless a later one is stored. */

@@ -8,7 +8,6 @@ import { notifyTerminal } from '../../system/processes.ts';
 import { runCommand } from '../../system/run-command.ts';
 import {
   type EndedTurn,
-  type NewAnnouncement,
   parseAnnounceReply,
   rawAnnouncement,
   resultAndNotes,
@@ -17,10 +16,10 @@ import { announcePrompt } from '../model/prompts.ts';
 import { type Run, turnFiles } from '../model/run.ts';
 import { type Ending, isTerminal, type Turn } from '../model/turn.ts';
 import { judgeBudget } from '../store/limits.ts';
-import { type Rewording, untakenStatus } from '../store/outbox.ts';
+import { reword, untakenStatus } from '../store/outbox.ts';
 import { readRuns } from '../store/rows.ts';
 import { getRun } from '../store/runs.ts';
-import { appendTurn, getTurn } from '../store/turns.ts';
+import { getTurn } from '../store/turns.ts';
 import { logRunFailure, type RunsWorld } from '../world.ts';
 import type { Supervision } from './turn-row.ts';
 
@@ -28,12 +27,6 @@ import type { Supervision } from './turn-row.ts';
 
 /** Added to the announce step's timeout: for ending the client, and for its working tree. */
 const STEP_MARGIN_MS = 30_000;
-
-type Announcing =
-  /** The announcement is final; skipped if the child replied so. */
-  | { readonly kind: 'said'; readonly announcement: NewAnnouncement; readonly isSkipped: boolean }
-  /** The client is asked to word it; the announcement is delivered as it is if that fails. */
-  | { readonly kind: 'step'; readonly announcement: NewAnnouncement; readonly prompt: string };
 
 /** Whether the client is asked to word its result. One that was only found ended is not asked. */
 export function isAnnounceStepDue(
@@ -46,71 +39,55 @@ export function isAnnounceStepDue(
   return judgeBudget(supervision.sharesOf(run, turn), ending.usage).kind !== 'exceeded';
 }
 
-/** The announcement of a turn that ends so, and the prompt of the announce step if one is due. */
+/**
+ * The announcement of a turn that ends so. `prompt`: for the announce step, null when none is due; `isSkipped`: the child
+ * replied that there is nothing to say.
+ */
 export function announcingOf(
   { run, turn, ending }: Omit<EndedTurn, 'transcript'>,
   isStepDue: boolean,
   supervision: Supervision,
-): Announcing {
-  const { world, settings } = supervision;
-  const nowMs = supervision.nowMs();
-  const telling = (told: Ending, readyAtMs: number): NewAnnouncement => ({
-    id: randomUUID(),
-    ...rawAnnouncement(endedTurn(run, turn, told, supervision)),
-    readyAtMs,
-  });
-  const { mode, timeoutSeconds } = settings.announce;
-  if (isStepDue) {
-    const untilThen = { ...ending, notes: [...ending.notes, ...worktreeNotes(run)] };
-    return {
-      kind: 'step',
-      announcement: telling(untilThen, nowMs + timeoutSeconds * 1000 + STEP_MARGIN_MS),
-      prompt: announcePrompt({
-        run,
-        language: loadConfig(world.paths).language,
-        lastReply: ending.result === null ? null : redactSecrets(ending.result),
-      }),
-    };
-  }
-  const isSkipped = mode === 'inline' && isSilent(ending.result ?? '', ending.outcome, supervision);
+) {
+  const { mode, timeoutSeconds } = supervision.settings.announce;
+  const isSilent = mode === 'inline' && parseAnnounceReply(ending.result ?? '').kind === 'skip';
+  const isSkipped = !isStepDue && isSilent && maySkip(ending.outcome, supervision);
+  const told = isStepDue ? { ...ending, notes: [...ending.notes, ...worktreeNotes(run)] } : ending;
   // A skipped announcement must never have been ready.
-  return { kind: 'said', announcement: telling(ending, nowMs + (isSkipped ? 1 : 0)), isSkipped };
+  const waitMs = isStepDue ? timeoutSeconds * 1000 + STEP_MARGIN_MS : isSkipped ? 1 : 0;
+  const words = rawAnnouncement(endedTurn(run, turn, told, supervision));
+  const announcement = { id: randomUUID(), ...words, readyAtMs: supervision.nowMs() + waitMs };
+  if (!isStepDue) return { announcement, prompt: null, isSkipped };
+  const { language } = loadConfig(supervision.world.paths);
+  const lastReply = ending.result && redactSecrets(ending.result);
+  return { announcement, prompt: announcePrompt({ run, language, lastReply }), isSkipped };
 }
 
-/** Adds the turn of the announce step, in the slot that its run has. */
-export function addAnnounceTurn(ended: Turn, prompt: string, supervision: Supervision): Turn {
-  const { runId, number, session } = ended;
-  const nowMs = supervision.nowMs();
-  return appendTurn(
-    { runId, kind: 'announce', announces: number, message: prompt, session, nowMs, state: 'starting' },
-    supervision.db,
-  );
-}
-
-/** The words after an announce step: the reply's, a skip, or those before. Undefined: there is nothing to reword. */
-export function rewordingOf(
+/** Replaces the words of an announcement by those of its announce step, or skips it; else it is ready as it was. */
+export function rewordBy(
   step: Turn,
   ending: Ending,
   run: Run,
   note: string | null,
   supervision: Supervision,
-): { readonly turn: Turn; readonly words: Rewording } | undefined {
-  const turn = step.announces === null ? undefined : getTurn(step.runId, step.announces, supervision.db);
-  if (turn === undefined || !isTerminal(turn.state)) return undefined;
+): void {
+  const { db, world } = supervision;
+  const turn = step.announces === null ? undefined : getTurn(step.runId, step.announces, db);
+  if (turn === undefined || !isTerminal(turn.state)) return;
   const nowMs = supervision.nowMs();
-  const ended = endedTurn(run, turn, endingIn(turn, note), supervision);
-  const raw = { turn, words: { ...resultAndNotes(ended), nowMs } };
-  if (ending.outcome !== 'success' || ending.result === null) return raw;
-  const reply = parseAnnounceReply(ending.result);
-  const { output } = turnFiles(supervision.world.paths, step.runId, step.number);
-  if (reply.kind === 'reply')
-    return { turn, words: { ...resultAndNotes(ended, { ...reply, transcript: output }), nowMs } };
-  return isSilent(ending.result, turn.state, supervision) ? { turn, words: { skip: true, nowMs } } : raw;
+  const notes = note === null ? turn.notes : [...turn.notes, note];
+  const told = { ...turn, outcome: turn.state, notes, endedAtMs: turn.endedAtMs ?? turn.queuedAtMs };
+  const hasReplied = ending.outcome === 'success' && ending.result !== null;
+  const reply = hasReplied ? parseAnnounceReply(ending.result) : undefined;
+  const isSkipped = reply?.kind === 'skip' && maySkip(turn.state, supervision);
+  const { output } = turnFiles(world.paths, step.runId, step.number);
+  const said = reply?.kind === 'reply' ? { ...reply, transcript: output } : undefined;
+  const words = resultAndNotes(endedTurn(run, turn, told, supervision), said);
+  reword(turn.runId, turn.number, isSkipped ? { skip: true, nowMs } : { ...words, nowMs }, db);
+  supervision.checkpoint('within-reword');
 }
 
-/** Whether the announcement is skipped; of a failure only if the settings allow that. */
-function isSilent(reply: string, outcome: Ending['outcome'], { settings }: Supervision): boolean {
-  if (parseAnnounceReply(reply).kind !== 'skip') return false;
+/** Whether an announcement may be skipped; of a failure only if the settings allow that. */
+function maySkip(outcome: Ending['outcome'], { settings }: Supervision): boolean {
   return outcome === 'success' || settings.announce.skipOnFailure;
 }
 
@@ -122,19 +99,6 @@ function worktreeNotes({ worktree }: Run): string[] {
 
 function endedTurn(run: Run, turn: Turn, ending: Ending, { world }: Supervision): EndedTurn {
   return { run, turn, ending, transcript: turnFiles(world.paths, run.id, turn.number).output };
-}
-
-/** How a turn ended, as its row says it. */
-function endingIn(turn: Turn, note: string | null): Ending {
-  return {
-    outcome: isTerminal(turn.state) ? turn.state : 'lost',
-    result: turn.result,
-    error: turn.error,
-    notes: note === null ? turn.notes : [...turn.notes, note],
-    usage: turn.usage,
-    exit: turn.exit,
-    endedAtMs: turn.endedAtMs ?? turn.queuedAtMs,
-  };
 }
 
 /** How long somebody who waits may take: a session that is woken, a command. */

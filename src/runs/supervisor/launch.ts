@@ -76,13 +76,11 @@ export function enterStart(row: TurnRow, run: Run, client: LiveClient): void {
   const startedAtMs = turn.startedAtMs ?? (isOwn ? nowMs : (turn.launchedAtMs ?? nowMs));
   const limitMs = timeoutOf(row, run);
   const deadlineAtMs = limitMs === 0 ? null : startedAtMs + limitMs;
-  row.changeSoon(
-    (now) => ({
-      ...(now.state === 'starting' ? { state: 'running' } : {}),
-      ...{ process: client.identity, startedAtMs, deadlineAtMs },
-    }),
-    (error) => supervision.note(turn, 'not stored', String(error)),
+  const started = { process: client.identity, startedAtMs, deadlineAtMs };
+  const error = row.changeSoon((now) =>
+    now.state === 'starting' ? { ...started, state: 'running' } : started,
   );
+  if (error !== undefined) supervision.note(turn, 'not stored', String(error));
   if (isOwn) supervision.note(turn, 'started', `process ${client.identity.pid}`);
 }
 

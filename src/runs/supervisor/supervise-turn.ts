@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import type { Conclusion, TurnReader } from '../../clients/client.ts';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
 import { clientNamed } from '../../clients/clients.ts';
-import { reasonOf, unreachable } from '../../core/guards.ts';
+import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import type { ModelPrice } from '../../settings/run-settings.ts';
@@ -10,7 +10,7 @@ import { GrowingFile, readTail } from '../../system/lines.ts';
 import type { Exit } from '../../system/process-identity.ts';
 import { type Run, type TurnFiles, turnFiles } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
-import { type Ending, NO_USAGE, type Outcome, type Stop, type Turn } from '../model/turn.ts';
+import { type Ending, NO_USAGE, NOTHING_SAID, type Outcome, type Stop, type Turn } from '../model/turn.ts';
 import { changeRun, getRun } from '../store/runs.ts';
 import { logRunFailure } from '../world.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './launch.ts';
@@ -123,21 +123,11 @@ class TurnSupervisor {
   async #watch(client: LiveClient): Promise<TurnEnd> {
     const { reader, output } = this.#openOutput();
     const { turn } = this.#row;
-    const isStep = turn.kind === 'announce';
-    const limits = {
-      runMs: timeoutOf(this.#row, this.#effects.run),
-      idleMs: isStep ? 0 : this.#supervision.settings.idleTimeoutSeconds * 1000,
-    };
     const effects = this.#effects;
-    const watch = new TurnWatch({
-      client,
-      reader,
-      output,
-      errors: this.#files.errors,
-      limits,
-      turn,
-      effects,
-    });
+    const idleMs = turn.kind === 'announce' ? 0 : this.#supervision.settings.idleTimeoutSeconds * 1000;
+    const limits = { runMs: timeoutOf(this.#row, effects.run), idleMs };
+    const { errors } = this.#files;
+    const watch = new TurnWatch({ client, reader, output, errors, limits, turn, effects });
     try {
       const watched = await watch.follow();
       this.#supervision.checkpoint(`after-${watched.kind}`);
@@ -158,9 +148,8 @@ class TurnSupervisor {
   /** Stores why the client is stopped; returns the first reason, also if it cannot be stored. */
   #enterStop(reached: Omit<Stop, 'atMs'> | 'in the row'): Stop | null {
     const own = reached === 'in the row' ? null : { ...reached, atMs: this.#supervision.nowMs() };
-    const change = () => this.#row.change((now) => ({ state: 'stopping', stop: now.stop ?? own })).stop;
     try {
-      return change();
+      return this.#row.change((now) => ({ state: 'stopping', stop: now.stop ?? own })).stop;
     } catch (error) {
       if (error instanceof NotOurs) throw error;
       logRunFailure(this.#effects.run.id, error, this.#supervision.world.paths);
@@ -194,11 +183,8 @@ class TurnSupervisor {
   }
 
   #ended(seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>, wasWatched: boolean): TurnEnd {
-    const end = {
-      ...seen,
-      notes: [...this.#notes, ...this.#effects.notes()],
-      endedAtMs: this.#supervision.nowMs(),
-    };
+    const notes = [...this.#notes, ...this.#effects.notes()];
+    const end = { ...seen, notes, endedAtMs: this.#supervision.nowMs() };
     const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
     const ending = endingOf(end, this.#supervision.settings.prices);
     return { ending, run: this.#effects.run, wasWatched, isModelRefused };
@@ -239,30 +225,19 @@ class TurnSupervisor {
   }
 }
 
-/** How a client ended. */
-export type ClientEnd = {
+/** How a client ended; `exit`: null when nobody saw it, `stop`: why it was stopped, if it was. */
+type ClientEnd = Pick<Ending, 'exit' | 'notes' | 'endedAtMs'> & {
   readonly conclusion: Conclusion;
-  /** Null: nobody saw its exit. */
-  readonly exit: Exit | null;
-  /** Why it was stopped; null: it ended by itself. */
   readonly stop: Stop | null;
-  readonly notes: readonly string[];
-  readonly endedAtMs: number;
 };
 
 /** How the turn ended. A stop counts, however well the client ended. */
 export function endingOf(end: ClientEnd, prices: readonly ModelPrice[]): Ending {
-  const { conclusion, exit, stop, notes, endedAtMs } = end;
-  return {
-    outcome:
-      stop !== null ? stoppedOutcome(stop) : conclusion.outcome === 'unknown' ? 'lost' : conclusion.outcome,
-    result: conclusion.text,
-    error: stop === null ? conclusion.error : null,
-    notes,
-    usage: priced(conclusion.usage, prices),
-    exit,
-    endedAtMs,
-  };
+  const { conclusion, stop, ...rest } = end;
+  const { outcome, text: result, error } = conclusion;
+  const seen = { ...rest, result, usage: priced(conclusion.usage, prices) };
+  if (stop !== null) return { ...seen, outcome: OUTCOME_OF_STOP[stop.reason], error: null };
+  return { ...seen, outcome: outcome === 'unknown' ? 'lost' : outcome, error };
 }
 
 /** The ending of a turn whose client was not started, or left nothing. */
@@ -270,22 +245,10 @@ export function endingWithout(
   { stop, usage }: Pick<Turn, 'stop' | 'usage'>,
   { outcome, error, endedAtMs }: Pick<Ending, 'outcome' | 'error' | 'endedAtMs'>,
 ): Ending {
-  const nothing = { result: null, notes: [], usage, exit: null, endedAtMs };
-  if (stop === null) return { ...nothing, outcome, error };
-  return { ...nothing, outcome: stoppedOutcome(stop), error: null };
+  const ending = stop === null ? { outcome, error } : { outcome: OUTCOME_OF_STOP[stop.reason] };
+  return { ...NOTHING_SAID, usage, endedAtMs, ...ending };
 }
 
-function stoppedOutcome({ reason }: Stop): Outcome {
-  switch (reason) {
-    case 'requested':
-    case 'shutdown':
-      return 'stopped';
-    case 'timeout':
-    case 'idle':
-      return 'timeout';
-    case 'budget':
-      return 'error';
-    default:
-      return unreachable(reason);
-  }
-}
+const OUTCOME_OF_STOP: Readonly<Record<Stop['reason'], Outcome>> = {
+  ...{ requested: 'stopped', shutdown: 'stopped', timeout: 'timeout', idle: 'timeout', budget: 'error' },
+};

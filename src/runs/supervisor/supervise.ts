@@ -10,10 +10,10 @@ import type { Ending, Turn } from '../model/turn.ts';
 import { reconcileAndArchive, reconcileRegularly } from '../reconcile.ts';
 import { reword } from '../store/outbox.ts';
 import { openRunsDb } from '../store/rows.ts';
-import { endTurn } from '../store/turns.ts';
+import { appendTurn, endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
 import { checkpoint, logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
-import { addAnnounceTurn, announcingOf, isAnnounceStepDue, notifyOfResult, rewordingOf } from './announce.ts';
+import { announcingOf, isAnnounceStepDue, notifyOfResult, rewordBy } from './announce.ts';
 import { endingWithout, runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
 import { NotOurs, Supervision, TurnRow } from './turn-row.ts';
 
@@ -25,16 +25,12 @@ const WRITE_RETRY_MS = 500;
 export async function superviseProcess([, runId = '', turn]: readonly string[]): Promise<never> {
   becomeLongLived();
   const world = runsWorld(thisProcess());
-  if (world !== undefined) {
+  if (world !== undefined)
     await Promise.all([supervise(runId, Number(turn), world), noteRelease(runId, world)]);
-  }
   process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
 }
 
-/**
- * Supervises one turn of a run: takes it, starts its client or takes over one that runs, watches it to its end, and announces
- * that. Never throws: failures are logged to logs/runs.log.
- */
+/** Supervises one turn of a run from its taking to its announcement. Never throws: failures are logged to logs/runs.log. */
 export async function supervise(runId: string, turnNumber: number, world: RunsWorld): Promise<void> {
   let isShuttingDown = false;
   const shutDown = () => {
@@ -83,9 +79,7 @@ async function superviseWithAnnouncement(row: TurnRow, before: Turn): Promise<vo
   const step = await endTurnAndAnnounce(row, await endOf(row, before));
   supervision.checkpoint('before-announce-step');
   const taken = step && TurnRow.take(step, supervision);
-  if (taken !== undefined) {
-    await endAnnounceStep(taken.row, await endOf(taken.row, taken.before));
-  }
+  if (taken !== undefined) await endAnnounceStep(taken.row, await endOf(taken.row, taken.before));
 }
 
 /** The end of a turn. If supervising fails, the client is ended, and so is the turn. */
@@ -110,16 +104,24 @@ async function endTurnAndAnnounce(row: TurnRow, end: TurnEnd): Promise<Turn | un
   // An announce step works in the same directory: the working tree is looked at behind it.
   const note = isStepDue ? null : await leaveWorktree(end.run, world);
   const ending = note === null ? end.ending : { ...end.ending, notes: [...end.ending.notes, note] };
-  const announcing = announcingOf({ run: end.run, turn, ending }, isStepDue, supervision);
+  const { announcement, prompt, isSkipped } = announcingOf(
+    { run: end.run, turn, ending },
+    isStepDue,
+    supervision,
+  );
   supervision.checkpoint('before-end');
   const step = await writeEnd(row, () => {
-    const ended = endTurn(turn, ending, announcing.announcement, db);
+    const ended = endTurn(turn, ending, announcement, db);
     supervision.checkpoint('within-end');
     if (ended === undefined || ended.state !== ending.outcome) return undefined;
-    if (announcing.kind === 'step') return addAnnounceTurn(ended, announcing.prompt, supervision);
-    const nowMs = Math.min(supervision.nowMs(), announcing.announcement.readyAtMs - 1);
-    if (announcing.isSkipped) reword(turn.runId, turn.number, { skip: true, nowMs }, db);
-    return undefined;
+    const { runId, number } = turn;
+    if (isSkipped) {
+      const nowMs = Math.min(supervision.nowMs(), announcement.readyAtMs - 1);
+      reword(runId, number, { skip: true, nowMs }, db);
+    }
+    if (prompt === null) return undefined;
+    const asked = { runId, kind: 'announce', announces: number, message: prompt, state: 'starting' } as const;
+    return appendTurn({ ...asked, session: ended.session, nowMs: supervision.nowMs() }, db);
   });
   supervision.checkpoint('after-end');
   supervision.note(turn, 'ended', describe(ending));
@@ -135,10 +137,8 @@ async function endAnnounceStep(row: TurnRow, end: TurnEnd): Promise<void> {
   const note = await leaveWorktree(end.run, world);
   supervision.checkpoint('before-reword');
   await writeEnd(row, () => {
-    const rewording = rewordingOf(turn, end.ending, end.run, note, supervision);
-    if (endTurn(turn, end.ending, null, db) === undefined || rewording === undefined) return;
-    reword(turn.runId, rewording.turn.number, rewording.words, db);
-    supervision.checkpoint('within-reword');
+    const ended = endTurn(turn, end.ending, null, db);
+    if (ended !== undefined) rewordBy(turn, end.ending, end.run, note, supervision);
   });
   supervision.checkpoint('after-reword');
   if (end.ending.outcome !== 'success') supervision.note(turn, 'announce step failed', describe(end.ending));

@@ -4,7 +4,7 @@ import type { Run } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
 import type { Turn, Usage } from '../model/turn.ts';
 import { type BudgetShare, judgeBudget } from '../store/limits.ts';
-import { addRunEventOnce, dataVersion } from '../store/rows.ts';
+import { dataVersion } from '../store/rows.ts';
 import { changeRun } from '../store/runs.ts';
 import { RefusedCalls } from '../workspace/refused-calls.ts';
 import { FailureRecorder } from '../workspace/tool-failures.ts';
@@ -93,22 +93,20 @@ export class TurnEffects {
   /** Stores the usage; false if it cannot be written now. */
   store(said: Usage): boolean {
     const usage = priced(said, this.#supervision.settings.prices);
-    let isStored = true;
-    this.#row.changeSoon(
-      () => ({ usage }),
-      (error) => {
-        isStored = false;
-        this.#sayUnstored(error);
-      },
-    );
+    const error = this.#row.changeSoon(() => ({ usage }));
+    // Once: it is tried again each second.
+    if (error !== undefined && !this.#isUnstoredSaid) {
+      this.#isUnstoredSaid = true;
+      logRunFailure(this.run.id, error, this.#supervision.world.paths);
+    }
     this.#shares = undefined; // What other runs have used is read again.
     this.#supervision.checkpoint('after-progress');
-    return isStored;
+    return error === undefined;
   }
 
   onWarning(words: string): void {
     // Once for each turn, also with several supervisors one after another.
-    this.#supervision.note(this.#row.turn, 'warning', words, addRunEventOnce);
+    this.#supervision.note(this.#row.turn, 'warning', words, { once: true });
   }
 
   #enterWarning(words: string): void {
@@ -119,21 +117,13 @@ export class TurnEffects {
 
   /** The session of the first turn is the run's; later turns go on in it. */
   #enterSession(id: string, model: string | null): void {
-    const sessionId = this.#row.turn.kind === 'task' ? id : this.run.sessionId;
-    const observed = model ?? this.run.model.observed;
-    if (sessionId === this.run.sessionId && observed === this.run.model.observed) return;
-    this.run = { ...this.run, sessionId, model: { ...this.run.model, observed } };
-    const changes = {
-      ...(sessionId !== null && { sessionId }),
-      ...(observed !== null && { model: { observed } }),
-    };
+    const { run } = this;
+    const sessionId = this.#row.turn.kind === 'task' ? id : run.sessionId;
+    const observed = model ?? run.model.observed;
+    if (sessionId === run.sessionId && observed === run.model.observed) return;
+    this.run = { ...run, sessionId, model: { ...run.model, observed } };
+    const changes = { sessionId, model: { observed } };
     this.#orLogged(() => changeRun(this.run.id, changes, this.#supervision.db));
-  }
-
-  /** It is tried again each second. */
-  #sayUnstored(error: unknown): void {
-    if (!this.#isUnstoredSaid) logRunFailure(this.run.id, error, this.#supervision.world.paths);
-    this.#isUnstoredSaid = true;
   }
 
   #orLogged<T>(work: () => T): T | undefined {

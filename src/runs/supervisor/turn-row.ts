@@ -36,9 +36,10 @@ export class Supervision {
   }
 
   /** Adds an event to the run's log; a failure of that is logged. */
-  note({ runId, number }: TurnKey, type: string, detail: string, add = addRunEvent): void {
+  note({ runId, number }: TurnKey, type: string, detail: string, how?: { readonly once: boolean }): void {
     const event = { runId, turn: number, atMs: this.nowMs(), actor: 'supervisor', type };
-    orLogged(runId, this.world.paths, () => add({ ...event, detail: redactSecrets(detail) }, this.db));
+    const said = { ...event, detail: redactSecrets(detail) };
+    orLogged(runId, this.world.paths, () => addRunEvent(said, this.db, how));
   }
 
   /** The budget limits that are set, with what all turns but this one have taken. */
@@ -89,9 +90,8 @@ export class TurnRow {
   /** Reads what others have changed: a stop. @throws NotOurs */
   refresh(): Turn {
     const turn = getTurn(this.#turn.runId, this.#turn.number, this.supervision.db);
-    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.supervision.self)) {
+    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.supervision.self))
       throw new NotOurs(`Turn ${this.#turn.number} of run "${this.#turn.runId}" is not ours any more`);
-    }
     this.#turn = turn;
     return turn;
   }
@@ -115,14 +115,15 @@ export class TurnRow {
     );
   }
 
-  /** Changes the turn now or, if the database cannot be written, with the next change. @throws NotOurs */
-  changeSoon(changes: Changes, onFailure: (error: unknown) => void): void {
+  /** Changes the turn now or with the next change; returns the error if the database cannot be written now. @throws NotOurs */
+  changeSoon(changes: Changes): unknown {
     try {
       this.change(changes);
+      return undefined;
     } catch (error) {
       if (error instanceof NotOurs) throw error;
       this.#unstored = { ...this.#unstored, ...changes(this.#turn) };
-      onFailure(error);
+      return error;
     }
   }
 }

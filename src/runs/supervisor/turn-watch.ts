@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { AgentEvent, TurnReader } from '../../clients/client.ts';
+import type { TurnReader } from '../../clients/client.ts';
 import type { LiveClient } from '../../clients/client-process.ts';
 import { WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { GrowingFile } from '../../system/lines.ts';
@@ -19,13 +19,10 @@ type Watching = {
   readonly effects: TurnEffects;
 };
 
-/** Why watching ended. The client is still there unless it is `gone`. */
+/** Why watching ended: the client is `gone`, has written its result and `lingers`, or has to stop, by the row or a limit. */
 export type Watched =
-  | { readonly kind: 'gone'; readonly exit: Exit | null }
-  /** A stop was stored in the row, or a limit is reached. */
-  | { readonly kind: 'stop'; readonly stop: Omit<Stop, 'atMs'> | 'in the row' }
-  /** It has written its result and does not exit. */
-  | { readonly kind: 'lingers' };
+  | { readonly kind: 'gone' | 'lingers' }
+  | { readonly kind: 'stop'; readonly stop: Omit<Stop, 'atMs'> | 'in the row' };
 
 const TICK_MS = 250;
 const STORE_MS = 1000;
@@ -73,7 +70,7 @@ export class TurnWatch {
       const hasMore = this.#watching.output.read((line) => this.#take(line), ROUND_BYTES);
       this.#isUpToDate ||= !hasMore;
       // The rest of its output is read by drain(): a process that it left behind may write without end.
-      const watched = this.#judge(this.#isGone());
+      const watched = this.#judge();
       if (watched !== undefined) return watched;
       this.#storeNews();
       if (hasMore) await new Promise((resolve) => setImmediate(resolve));
@@ -101,22 +98,20 @@ export class TurnWatch {
   }
 
   #take(line: string): void {
-    for (const event of this.#watching.reader.read(line)) this.#note(event);
-  }
-
-  #note(event: AgentEvent): void {
-    const { effects } = this.#watching;
-    effects.onEvent(event);
-    if (event.kind === 'usage') {
-      this.#usage = event.usage;
-      this.#hasNews = true;
-      this.#problem ??= effects.overBudget(event.usage);
+    const { effects, reader } = this.#watching;
+    for (const event of reader.read(line)) {
+      effects.onEvent(event);
+      if (event.kind === 'usage') {
+        this.#usage = event.usage;
+        this.#hasNews = true;
+        this.#problem ??= effects.overBudget(event.usage);
+      }
+      if (event.kind === 'result') this.#resultAtMs ??= performance.now();
     }
-    if (event.kind === 'result') this.#resultAtMs ??= performance.now();
   }
 
-  #judge(isGone: boolean): Watched | undefined {
-    if (isGone) return { kind: 'gone', exit: this.#exit ?? null };
+  #judge(): Watched | undefined {
+    if (this.#isGone()) return { kind: 'gone' };
     const { effects, output, errors } = this.#watching;
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
     if (!this.#isUpToDate) return undefined; // Its result may not have been read yet.
@@ -140,14 +135,13 @@ export class TurnWatch {
       silentMs: now.steadyMs - this.#silentSinceMs,
       sinceResultMs: this.#resultAtMs === null ? null : now.steadyMs - this.#resultAtMs,
     });
-    if (over === undefined) this.#warnOfTimeout(spentMs, limits.runMs);
+    const { runMs } = limits;
+    const isNear = runMs > 0 && spentMs >= runMs * WARNING_SHARE;
+    if (over === undefined && isNear && !this.#isNearTimeout) {
+      this.#isNearTimeout = true;
+      effects.onWarning(`near the time limit of ${seconds(runMs)}`);
+    }
     return over;
-  }
-
-  #warnOfTimeout(spentMs: number, runMs: number): void {
-    if (this.#isNearTimeout || runMs === 0 || spentMs < runMs * WARNING_SHARE) return;
-    this.#isNearTimeout = true;
-    this.#watching.effects.onWarning(`near the time limit of ${seconds(runMs)}`);
   }
 
   #storeNews(): void {

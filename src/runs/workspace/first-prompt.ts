@@ -11,6 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { lookOr } from '../../core/guards.ts';
 import { canonicalProjectPath, getProjectName, projectPathSpellings } from '../../core/project.ts';
 import { maskSensitivePath, redactSecrets, stripPrivateTags } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
@@ -26,7 +27,7 @@ import { pathExists, readTextFile } from '../../system/runtime-bun.ts';
 import { type ContextFile, firstPromptText } from '../model/prompts.ts';
 import type { Run } from '../model/run.ts';
 import type { RunsWorld } from '../world.ts';
-import { type Git, gitIn } from './git.ts';
+import { gitIn } from './git.ts';
 import { directoryBefore, uncommittedFiles } from './worktree.ts';
 
 /** The project of a directory as the hooks know it: one for all worktrees of a repository. */
@@ -61,10 +62,9 @@ export async function contextFiles(
   const files: ContextFile[] = [];
   for (const name of names.filter((one) => !isMainOnly(one) && !isAbsolute(one)).slice(0, FILES_MAX)) {
     for (const { place, root } of places) {
-      const found = readPlaced(root, join(place, name));
-      if (found === undefined) continue;
-      const text = textOf(found);
-      if (text === undefined || !(await isOfRepository(found, env))) continue;
+      const found = lookOr(() => readPlaced(root, join(place, name)), undefined);
+      const text = found && textOf(found);
+      if (found === undefined || text === undefined || !(await isOfRepository(found, env))) continue;
       files.push({ name, ...text });
       break;
     }
@@ -102,12 +102,9 @@ function isRepository(directory: string): boolean {
   return pathExists(join(mark, 'HEAD')) || lookAt(mark)?.isFile() === true;
 }
 
+/** Undefined: missing, or hidden from us. */
 function lookAt(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch {
-    return undefined; // Missing, or hidden from us.
-  }
+  return lookOr(() => statSync(path), undefined);
 }
 
 /** A file below a root, with what shows whether its name can be trusted. */
@@ -122,29 +119,18 @@ type PlacedFile = {
   readonly isWhole: boolean;
 };
 
-/** Undefined when there is none, when it lies outside of the root behind its links, or its name says that it is secret. */
+/** Undefined when links lead out of the root, or its name says that it is secret. @throws Error if it cannot be read */
 function readPlaced(root: string, path: string): PlacedFile | undefined {
-  try {
-    const home = realpathSync(root);
-    const real = realpathSync(path);
-    const way = relative(home, real);
-    if (way.startsWith('..') || isAbsolute(way) || way.split(sep).includes('.git')) return undefined;
-    if (isMainOnly(real) || [way, path].some((one) => maskSensitivePath(one) !== one)) return undefined;
-    // Only looked at: to open a device, or a pipe, may do something.
-    if (!lstatSync(real).isFile()) return undefined;
-    const { bytes, size, names } = readBeginning(real);
-    const isPlain = names === 1 && real === resolve(home, relative(root, path));
-    return {
-      root: home,
-      path: way,
-      isPlain,
-      hasOtherNames: names > 1,
-      bytes,
-      isWhole: bytes.length === size,
-    };
-  } catch {
-    return undefined; // Missing, or not to be read: the project has no such file for a sub-agent.
-  }
+  const home = realpathSync(root);
+  const real = realpathSync(path);
+  const way = relative(home, real);
+  if (way.startsWith('..') || isAbsolute(way) || way.split(sep).includes('.git')) return undefined;
+  if (isMainOnly(real) || [way, path].some((one) => maskSensitivePath(one) !== one)) return undefined;
+  // Only looked at: to open a device, or a pipe, may do something.
+  if (!lstatSync(real).isFile()) return undefined;
+  const { bytes, size, names } = readBeginning(real);
+  const isPlain = names === 1 && real === resolve(home, relative(root, path));
+  return { root: home, path: way, isPlain, hasOtherNames: names > 1, bytes, isWhole: bytes.length === size };
 }
 
 function readBeginning(path: string): { bytes: Uint8Array; size: number; names: number } {
@@ -161,29 +147,21 @@ function readBeginning(path: string): { bytes: Uint8Array; size: number; names: 
   }
 }
 
-/** A tracked file is public to everybody with the repository, unless it is a hard link with other content. */
+/**
+ * A tracked file is public to everybody with the repository, unless it is a hard link with other content. One that is not
+ * tracked, or of which git cannot speak, has to be plain; an ignored one is private.
+ */
 async function isOfRepository(found: PlacedFile, env: Environment): Promise<boolean> {
   const { root, path, isPlain, hasOtherNames } = found;
-  const entry = isRepository(root) ? await entryOf(path, await gitIn(root, env)) : undefined;
-  if (entry === undefined || entry.kind === 'untracked') return isPlain;
-  return entry.kind === 'tracked' && (!hasOtherNames || isBlob(found, entry.blob));
-}
-
-type Entry =
-  | { readonly kind: 'tracked'; readonly blob: string }
-  | { readonly kind: 'untracked' }
-  | { readonly kind: 'ignored' };
-
-/** What git says of a file; undefined when it cannot say. */
-async function entryOf(path: string, git: Git): Promise<Entry | undefined> {
+  if (!isRepository(root)) return isPlain;
   const name = path.split(sep).join('/');
   const listing = ['ls-files', '-z', '--stage', '--others', '--exclude-standard', '--', name];
-  const answer = await git(['--literal-pathspecs', ...listing]);
-  if (answer.kind === 'failed') return undefined;
+  const answer = await (await gitIn(root, env))(['--literal-pathspecs', ...listing]);
+  if (answer.kind === 'failed') return isPlain;
   const line = answer.stdout.split('\0')[0] ?? '';
-  if (line === name) return { kind: 'untracked' };
+  if (line === name) return isPlain;
   const [, blob, tracked] = /^100\d{3} ([0-9a-f]+) 0\t([\s\S]*)$/.exec(line) ?? [];
-  return blob !== undefined && tracked === name ? { kind: 'tracked', blob } : { kind: 'ignored' };
+  return blob !== undefined && tracked === name && (!hasOtherNames || isBlob(found, blob));
 }
 
 function isBlob({ bytes, isWhole }: PlacedFile, blob: string): boolean {
@@ -245,9 +223,12 @@ function knowledgeFor(run: Run, config: Config, { paths, now }: Omit<PromptWorld
     agentType: run.agentId,
   } as const;
   try {
-    const decideWith = (knowledge: Parameters<Parameters<typeof decideOnData>[0]>[0]) =>
-      decideSubagentStart(event, { ...context, knowledge });
-    const text = decideOnData(decideWith, { paths, now: now() }).reply?.context ?? '';
+    const from = { paths, now: context.now };
+    const { reply } = decideOnData(
+      (knowledge) => decideSubagentStart(event, { ...context, knowledge }),
+      from,
+    );
+    const text = reply?.context ?? '';
     if (text === '') return text;
     // As the hook does it, so that `status` shows this agent too.
     const { name, path } = context.project;

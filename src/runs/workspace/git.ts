@@ -22,6 +22,15 @@ export type GitAnswer =
   | { readonly kind: 'ok'; readonly stdout: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
+/** What git said. @throws Error with its reason, behind these words, when it failed */
+export function said(answer: GitAnswer, before = ''): string {
+  if (answer.kind === 'failed') throw new Error(`${before}${answer.reason}`);
+  return answer.stdout;
+}
+
+/** Where the index of a working tree is. */
+export const INDEX_PATH = ['rev-parse', '--path-format=absolute', '--git-path', 'index'];
+
 const TIMEOUT_MS = 60_000;
 /** Where the user has his own configuration. Every other variable of git's says what to do, and comes from elsewhere. */
 const KEPT = ['GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM'];
@@ -39,9 +48,8 @@ const NEVER_RUN: readonly Setting[] = [
 ];
 
 /** Before 2.31, git did not look at the variables that keep it from running what the configuration names. */
-const TOO_OLD: GitAnswer = { kind: 'failed', reason: 'git is too old: 2.31 or later is needed' };
-
-const NO_GIT: GitAnswer = { kind: 'failed', reason: 'there is no git on the PATH' };
+const TOO_OLD = failed('git is too old: 2.31 or later is needed');
+const NO_GIT = failed('there is no git on the PATH');
 
 type Setting = readonly [key: string, value: string];
 
@@ -75,20 +83,16 @@ export async function gitIn(directory: string, env: Environment, touched?: strin
   return (args, options) => run(args, settings, { ...options, cwd: directory });
 }
 
+function failed(reason: string): GitAnswer {
+  return { kind: 'failed', reason };
+}
+
 function answerOf(result: CommandResult): GitAnswer {
-  switch (result.kind) {
-    case 'exited': {
-      const { code, stdout, stderr } = result;
-      if (code !== 0)
-        return { kind: 'failed', reason: oneLine(stderr) || `git ended with exit code ${code}` };
-      if (stdout.length >= OUTPUT_BYTES_MAX) return { kind: 'failed', reason: 'git has too much to say' };
-      return { kind: 'ok', stdout };
-    }
-    case 'failed':
-      return { kind: 'failed', reason: result.reason };
-    case 'timed-out':
-      return { kind: 'failed', reason: 'git took too long' };
-  }
+  if (result.kind === 'failed') return result;
+  if (result.kind === 'timed-out') return failed('git took too long');
+  const { code, stdout, stderr } = result;
+  if (code !== 0) return failed(oneLine(stderr) || `git ended with exit code ${code}`);
+  return stdout.length >= OUTPUT_BYTES_MAX ? failed('git has too much to say') : { kind: 'ok', stdout };
 }
 
 /** Filters that the repository itself names are programs of its own; those of the user are the user's. */
@@ -99,12 +103,10 @@ function withoutFilters(listing: string): Setting[] {
     const driver = /^filter\.(.+)\.[^.]+$/s.exec(words[at + 1] ?? '')?.[1];
     if (driver !== undefined && ['local', 'worktree'].includes(words[at] ?? '')) drivers.add(driver);
   }
-  return [...drivers].flatMap((driver): Setting[] => [
-    [`filter.${driver}.clean`, ''],
-    [`filter.${driver}.smudge`, ''],
-    [`filter.${driver}.process`, ''],
-    [`filter.${driver}.required`, 'false'],
-  ]);
+  const without = { clean: '', smudge: '', process: '', required: 'false' };
+  return [...drivers].flatMap((driver) =>
+    Object.entries(without).map(([key, value]): Setting => [`filter.${driver}.${key}`, value]),
+  );
 }
 
 function asVariables(settings: readonly Setting[]): Environment {

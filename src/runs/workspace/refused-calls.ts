@@ -1,4 +1,4 @@
-import type { AgentEvent, HookCall } from '../../clients/client.ts';
+import type { AgentEvent } from '../../clients/client.ts';
 import { clientNamed } from '../../clients/clients.ts';
 import { isRefused } from '../../clients/tools.ts';
 import { type Json, readTexts } from '../../core/guards.ts';
@@ -16,7 +16,7 @@ import {
 } from '../model/permissions.ts';
 import type { Run } from '../model/run.ts';
 import { isToolAllowed, type ToolName } from '../model/tool-policy.ts';
-import { OpenCalls } from './tool-failures.ts';
+import { addCall, type OpenCalls } from './tool-failures.ts';
 
 /** What a run was not let do, for who asked for it: nobody can be asked, so a setting would have to allow it. */
 
@@ -35,7 +35,7 @@ type Refused = { words: string; rule: string; kind: 'missing' | 'forbidden' | 'n
 
 export class RefusedCalls {
   readonly #run: Run;
-  readonly #open = new OpenCalls();
+  readonly #open: OpenCalls = new Map();
   readonly #refused = new Map<string, Refused>();
 
   constructor(run: Run) {
@@ -45,7 +45,7 @@ export class RefusedCalls {
   /** Looks at one event of the client. */
   observe(event: AgentEvent): void {
     if (event.kind === 'tool-call') {
-      this.#open.add(event);
+      addCall(event, this.#open);
     } else if (event.kind === 'refused') {
       if (event.id !== null) this.#refuse(event.id);
     } else if (event.kind === 'tool-result') {
@@ -65,20 +65,16 @@ export class RefusedCalls {
     return refused.length > 0 ? [note(refused, permitted, this.#run)] : [];
   }
 
-  #note(id: string, known: string, { tool, input }: HookCall): void {
-    const forbids = forbidding(known, input, this.#run);
-    const { words, rule } = wanted(known, tool, input);
-    const isGrantable = isMissing(rule, this.#run);
-    const kind = forbids !== undefined ? 'forbidden' : isGrantable ? 'missing' : 'never';
-    this.#refused.set(id, { words, rule: forbids ?? rule, kind });
-  }
-
   #refuse(id: string): void {
     const call = this.#open.get(id);
     if (call === undefined || this.#refused.size >= REFUSED_MAX) return;
     for (const { tool, input } of clientNamed(this.#run.client).hookCalls(call)) {
       const known = parseRule(tool)?.tool ?? tool;
-      if (isToolAllowed(this.#run.policy, known)) this.#note(id, known, { tool, input });
+      if (!isToolAllowed(this.#run.policy, known)) continue;
+      const forbids = forbidding(known, input, this.#run);
+      const { words, rule } = wanted(known, tool, input);
+      const kind = forbids !== undefined ? 'forbidden' : isMissing(rule, this.#run) ? 'missing' : 'never';
+      this.#refused.set(id, { words, rule: forbids ?? rule, kind });
     }
   }
 }

@@ -5,7 +5,7 @@ import { isRefused } from '../../clients/tools.ts';
 import type { Json } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText, fingerprint } from '../../core/text.ts';
-import { getDb } from '../../database/db.ts';
+import { closing, getDb } from '../../database/db.ts';
 import type { FullContext, Project, Recording } from '../../hooks/decision.ts';
 import type { HookEvent } from '../../hooks/event.ts';
 import { decide, parseHookEvent } from '../../hooks/hooks.ts';
@@ -29,22 +29,16 @@ const OPEN_CALLS_MAX = 256;
 /** More of a command, a path or an error is never looked at; see hooks/tool-call.ts. */
 const TEXT_LENGTH_MAX = 16 * 1024;
 
-/** Calls that have not ended, without what is too long of them, by their ids. */
-export class OpenCalls {
-  readonly #calls = new Map<string, HookCall>();
+/** Calls that have not ended, by their ids. */
+export type OpenCalls = Map<string, HookCall>;
 
-  add({ id, tool, input }: Extract<AgentEvent, { kind: 'tool-call' }>): void {
-    this.#calls.set(id, { tool, input: withShortTexts(input) });
-    if (this.#calls.size > OPEN_CALLS_MAX) this.#calls.delete(this.#calls.keys().next().value ?? '');
-  }
-
-  get(id: string): HookCall | undefined {
-    return this.#calls.get(id);
-  }
-
-  delete(id: string): void {
-    this.#calls.delete(id);
-  }
+/** Adds a call, without what is too long of it. */
+export function addCall(
+  { id, tool, input }: Extract<AgentEvent, { kind: 'tool-call' }>,
+  calls: OpenCalls,
+): void {
+  calls.set(id, { tool, input: withShortTexts(input) });
+  if (calls.size > OPEN_CALLS_MAX) calls.delete(calls.keys().next().value ?? '');
 }
 
 /** A call that has ended. It is decided on when it is written: some clients say elsewhere, and later, how it ended. */
@@ -59,7 +53,7 @@ type EndedCall = HookCall & {
 export class FailureRecorder {
   readonly #run: Run;
   readonly #paths: StatePaths;
-  readonly #open = new OpenCalls();
+  readonly #open: OpenCalls = new Map();
   #config: Config | undefined;
   #project: Project | undefined;
   readonly #pending: EndedCall[] = [];
@@ -72,21 +66,17 @@ export class FailureRecorder {
 
   /** Looks at one event of the client. */
   observe(event: AgentEvent): void {
-    this.#guarded(() => this.#observe(event));
+    orLogged(this.#run.id, this.#paths, () => this.#observe(event));
   }
 
   /** Writes what has been collected; to be called at the end of the turn. */
   flush(): void {
-    this.#guarded(() => this.#take(this.#pending.length, this.#exits()));
-  }
-
-  #guarded(work: () => void): void {
-    orLogged(this.#run.id, this.#paths, work);
+    orLogged(this.#run.id, this.#paths, () => this.#take(this.#pending.length, this.#exits()));
   }
 
   #observe(event: AgentEvent): void {
     if (event.kind === 'tool-call') {
-      this.#open.add(event);
+      addCall(event, this.#open);
     } else if (event.kind === 'tool-result') {
       const { id, isError } = event;
       const call = this.#open.get(id) ?? { tool: event.tool ?? '', input: {} };
@@ -117,7 +107,9 @@ export class FailureRecorder {
     const recordings = this.#decide(this.#pending.splice(0, count), exits);
     if (recordings.length === 0) return;
     try {
-      this.#write(recordings);
+      const limits = { busyTimeoutMs: LOCK_TIMEOUT_MS, migrationBytesMax: MIGRATION_BYTES_MAX };
+      const db = getDb(this.#paths, { mode: 'write', ...limits });
+      closing(db.sqlite, () => record(recordings, this.#paths, db));
     } catch {
       // Whoever writes next takes them in: a hook, or another supervisor.
       spool(recordings, this.#paths, Date.now());
@@ -139,16 +131,6 @@ export class FailureRecorder {
       const events = hookEvents(call, this.#run, exits);
       return events.flatMap((event) => decide(event, { ...context, now: call.at }).recording ?? []);
     });
-  }
-
-  #write(recordings: readonly Recording[]): void {
-    const limits = { busyTimeoutMs: LOCK_TIMEOUT_MS, migrationBytesMax: MIGRATION_BYTES_MAX };
-    const db = getDb(this.#paths, { mode: 'write', ...limits });
-    try {
-      record(recordings, this.#paths, db);
-    } finally {
-      db.sqlite.close();
-    }
   }
 }
 
@@ -177,18 +159,14 @@ function endOf(
 ): readonly [HookEvent['name'], Json] {
   // Rejected by the client, before it was done.
   if (isError && text.startsWith('<tool_use_error>')) return ['PostToolBatch', { tool_response: text }];
-  if (isError) return ['PostToolUseFailure', { error: errorIn(text, tool) }];
+  // One without a word is one that nobody can recognise again.
+  if (isError)
+    return ['PostToolUseFailure', { error: text.trim() || (tool === 'Bash' ? 'Exit code ?' : '?') }];
   const code = exits === undefined || tool !== 'Bash' ? 0 : exits(id);
   if (code === 0) return ['PostToolUse', {}];
   // It returned, which does not mean that it worked.
   if (code === undefined) return ['PostToolUse', { tool_response: { interrupted: true } }];
   return ['PostToolUseFailure', { error: `Exit code ${code}\n${text}`.trim() }];
-}
-
-/** As the hooks are told it. A failure without a word is one that nobody can recognise again. */
-function errorIn(text: string, tool: string): string {
-  const said = text.trim();
-  return said !== '' ? said : tool === 'Bash' ? 'Exit code ?' : '?';
 }
 
 /** A working tree that was made for the run is another spelling of its project, before the run knows of it. */

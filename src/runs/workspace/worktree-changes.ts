@@ -3,7 +3,7 @@ import { reasonOf } from '../../core/guards.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
 import { type Run, runDirectory, type Worktree } from '../model/run.ts';
-import { type GitAnswer, gitIn } from './git.ts';
+import { gitIn, INDEX_PATH, said } from './git.ts';
 
 /**
  * What a run has changed in its working tree, as one patch: what it has committed, what it has not, and files that are
@@ -33,9 +33,9 @@ export type Merged =
 export function readChanges(run: TreeRun, world: ChangesWorld): Promise<Patch | Failed> {
   return withPatch(run, world, async (file) => {
     const { size } = statSync(file);
-    if (size <= PATCH_BYTES_MAX) return { kind: 'patch', text: readFileSync(file, 'utf8') };
-    const reason = `the patch has ${size} bytes, the most that is shown is ${PATCH_BYTES_MAX}`;
-    return { kind: 'failed', reason };
+    if (size > PATCH_BYTES_MAX)
+      throw new Error(`the patch has ${size} bytes, the most that is shown is ${PATCH_BYTES_MAX}`);
+    return { kind: 'patch', text: readFileSync(file, 'utf8') };
   });
 }
 
@@ -50,8 +50,7 @@ export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged 
     const git = await gitIn(run.worktree.repository, world.env);
     const apply = (patch: string, ...how: string[]) =>
       git(['apply', '--whitespace=nowarn', ...how, patch], { timeoutMs: TIMEOUT_MS });
-    const listed = await apply(file, '--numstat', '-z');
-    if (listed.kind === 'failed') return listed;
+    const listed = said(await apply(file, '--numstat', '-z'));
     if ((await apply(file, '--reverse', '--check')).kind === 'ok') return { kind: 'known' };
     const isTakenOut = existsSync(earlier) && (await apply(earlier, '--reverse')).kind === 'ok';
     const applied = await apply(file);
@@ -60,14 +59,11 @@ export function mergeChanges(run: TreeRun, world: ChangesWorld): Promise<Merged 
       return applied;
     }
     copyFileSync(file, earlier);
-    return { kind: 'merged', files: listed.stdout.split('\0').flatMap((line) => line.split('\t')[2] ?? []) };
+    return { kind: 'merged', files: listed.split('\0').flatMap((line) => line.split('\t')[2] ?? []) };
   });
 }
 
-/**
- * Whether all changes of the run are in the working tree that its own was made from; false if there are submodules, which
- * are in no patch. Never throws.
- */
+/** Whether all changes are in the tree that the run's was made from; false with submodules, which are in no patch. Never throws. */
 export async function isMerged(run: TreeRun, world: ChangesWorld): Promise<boolean> {
   const { path, repository } = run.worktree;
   if (existsSync(`${path}/.gitmodules`)) return false;
@@ -88,8 +84,8 @@ async function withPatch<T>(
   const [file, index] = [`${stem}.patch`, `${stem}.index`];
   try {
     ensurePrivateDirectory(directory);
-    const written = await writePatch(run.worktree, { file, index, env });
-    return written.kind === 'failed' ? written : await use(file);
+    await writePatch(run.worktree, { file, index, env });
+    return await use(file);
   } catch (error) {
     return { kind: 'failed', reason: reasonOf(error) };
   } finally {
@@ -98,31 +94,30 @@ async function withPatch<T>(
 }
 
 async function writePatch(
-  worktree: Worktree,
+  { path, branch, repository, base: start }: Worktree,
   { file, index, env }: { file: string; index: string; env: Environment },
-): Promise<GitAnswer> {
-  const hasTree = existsSync(worktree.path);
-  const git = await gitIn(hasTree ? worktree.path : worktree.repository, env);
-  const tip = hasTree ? 'HEAD' : `refs/heads/${worktree.branch}`;
+): Promise<void> {
+  const hasTree = existsSync(path);
+  const git = await gitIn(hasTree ? path : repository, env);
+  const tip = hasTree ? 'HEAD' : `refs/heads/${branch}`;
   if (!hasTree && (await git(['rev-parse', '--verify', '--quiet', tip])).kind === 'failed')
-    return { kind: 'failed', reason: 'neither its worktree nor its branch is there any more' };
-  const main = await (await gitIn(worktree.repository, env))(['rev-parse', '--verify', 'HEAD^{commit}']);
-  if (main.kind === 'failed') return main;
+    throw new Error('neither its worktree nor its branch is there any more');
+  const main = said(await (await gitIn(repository, env))(['rev-parse', '--verify', 'HEAD^{commit}'])).trim();
   // The run may have taken in what is new in the other tree, and the other tree may have left the first commit.
-  const bases = [main.stdout.trim(), ...(worktree.base === undefined ? [] : [worktree.base])];
-  const base = await git(['merge-base', tip, ...bases]);
-  if (base.kind === 'failed') return base;
-  const diff = ['diff', ...AS_PATCH, `--output=${file}`, base.stdout.trim()];
-  if (!hasTree) return git([...diff, tip], { timeoutMs: TIMEOUT_MS });
+  const bases = start === undefined ? [main] : [main, start];
+  const base = said(await git(['merge-base', tip, ...bases])).trim();
+  const diff = ['diff', ...AS_PATCH, `--output=${file}`, base];
+  if (!hasTree) {
+    said(await git([...diff, tip], { timeoutMs: TIMEOUT_MS }));
+    return;
+  }
   // An index of our own takes the new files, so that the run's stays as it is.
-  const own = await git(['rev-parse', '--path-format=absolute', '--git-path', 'index']);
-  const others = await git(['ls-files', '-z', '--others', '--exclude-standard']);
-  if (own.kind === 'failed') return own;
-  if (others.kind === 'failed') return others;
-  copyFileSync(own.stdout.replace(/\n$/, ''), index);
+  const own = said(await git(INDEX_PATH));
+  const others = said(await git(['ls-files', '-z', '--others', '--exclude-standard']));
+  copyFileSync(own.replace(/\n$/, ''), index);
   // Not repositories in it: git would enter them as submodules.
-  const names = others.stdout.split('\0').filter((name) => name !== '' && !name.endsWith('/'));
+  const names = others.split('\0').filter((name) => name !== '' && !name.endsWith('/'));
   const add = '--literal-pathspecs add --intent-to-add --pathspec-from-file=- --pathspec-file-nul'.split(' ');
-  const added = names.length === 0 ? own : await git(add, { index, stdin: names.join('\0') });
-  return added.kind === 'failed' ? added : git(diff, { index, timeoutMs: TIMEOUT_MS });
+  if (names.length > 0) said(await git(add, { index, stdin: names.join('\0') }));
+  said(await git(diff, { index, timeoutMs: TIMEOUT_MS }));
 }

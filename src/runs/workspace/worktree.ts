@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { isAbsolute, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/guards.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
@@ -8,7 +8,7 @@ import { cutText } from '../../core/text.ts';
 import { tryProcessLock } from '../../hooks/store/use-database.ts';
 import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
 import { type Run, runDirectory, type Worktree } from '../model/run.ts';
-import { type Git, gitIn } from './git.ts';
+import { type Git, gitIn, INDEX_PATH, said } from './git.ts';
 
 /**
  * A git worktree for a run, so that runs that write at the same time do not overwrite each other's files. It is removed only
@@ -44,8 +44,9 @@ export type Prepared =
 
 /**
  * Creates the run's worktree if it is to have one. `isShared`: another active run writes in the same directory, which
- * decides for the mode `auto`. Can be repeated: an existing worktree is returned, and one that was removed is created again
- * at the same path, since clients find their sessions by the directory. Never throws.
+ * decides for the mode `auto`; outside of a repository that does without one. Can be repeated: an existing worktree is
+ * returned, and one that was removed is created again at the same path, since clients find their sessions by the
+ * directory. Never throws.
  */
 export async function prepareWorktree(
   run: Run,
@@ -56,16 +57,30 @@ export async function prepareWorktree(
   if (known === null && (mode === 'never' || (mode === 'auto' && !isShared))) return { kind: 'none' };
   if (known !== null && existsSync(known.path)) return { kind: 'made', worktree: known, cwd: run.cwd };
   try {
-    const planned = await planTree(run, paths, env);
-    if ('reason' in planned) {
-      // Outside of a repository `auto` does without one; `always` fails.
-      return known === null && mode === 'auto' && !planned.isRepository
-        ? { kind: 'none' }
-        : { kind: 'failed', reason: planned.reason };
-    }
+    runDirectory(paths, run.id); // The id becomes a path and a branch.
+    const before = directoryBefore(run);
+    const git = await gitIn(before, env);
+    const top = await git(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir']);
+    if (top.kind === 'failed' && known === null && mode === 'auto') return { kind: 'none' };
+    const unusable = `Cannot make a worktree: "${before}" is in no git repository that can be used: `;
+    const [root = '', common = ''] = said(top, unusable).split('\n');
+    const head = await commitOf('HEAD', git);
+    if (head === undefined) throw new Error(`Cannot make a worktree: "${root}" has no commit yet`);
+    const prefix = await git(['rev-parse', '--show-prefix']);
+    const hash = createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16);
+    const home = join(paths.worktrees, hash);
+    const path = join(home, run.id);
+    const worktree = {
+      path,
+      repository: root,
+      branch: known?.branch ?? branchOf(run),
+      base: known?.base ?? head,
+    };
     ensurePrivateDirectory(paths.worktrees);
-    ensurePrivateDirectory(dirname(planned.worktree.path));
-    return await whileLocked(`${dirname(planned.worktree.path)}.lock`, () => addWorktree(planned));
+    ensurePrivateDirectory(home);
+    await whileLocked(`${home}.lock`, () => addWorktree(worktree, git, env));
+    const inside = prefix.kind === 'ok' ? prefix.stdout.replace(/\/?\n$/, '') : '';
+    return { kind: 'made', worktree, cwd: cwdIn(path, inside) };
   } catch (error) {
     return { kind: 'failed', reason: reasonOf(error) };
   }
@@ -104,18 +119,14 @@ export async function leaveWorktree(run: Run, { env }: WorktreeWorld): Promise<s
     const reason = await reasonToKeep(worktree, { inside, repository, isMerged: false });
     if (reason !== null) return kept(worktree, reason);
     const remover = await gitIn(worktree.repository, env, worktree.path);
-    const removed = await remover(['worktree', 'remove', worktree.path], { timeoutMs: CHECKOUT_TIMEOUT_MS });
-    if (removed.kind === 'failed') return kept(worktree, removed.reason);
+    said(await remover(['worktree', 'remove', worktree.path], { timeoutMs: CHECKOUT_TIMEOUT_MS }));
     return await forget(worktree, repository);
   } catch (error) {
     return kept(worktree, reasonOf(error));
   }
 }
 
-/**
- * What would be lost with the run's worktree and branch; null: nothing. `isMerged`: everything that git tracks is merged.
- * Never throws.
- */
+/** What would be lost with the worktree and branch; null: nothing. `isMerged`: all that git tracks is merged. Never throws. */
 export async function lossOf(
   worktree: Worktree,
   { env, isMerged }: WorktreeWorld & { readonly isMerged: boolean },
@@ -126,9 +137,7 @@ export async function lossOf(
       const inside = await gitIn(worktree.path, env);
       return await reasonToKeep(worktree, { inside, repository, isMerged });
     }
-    if (isMerged) return null;
-    const lost = await countLostCommits(worktree, repository, repository);
-    return lost === 0 ? null : lostWords(lost);
+    return isMerged ? null : await lostCommits(worktree, repository, repository);
   } catch (error) {
     return reasonOf(error);
   }
@@ -143,86 +152,39 @@ export async function discardWorktree(worktree: Worktree, { env }: WorktreeWorld
     ['worktree', 'prune'],
     ...(branch.startsWith(BRANCHES) ? [['update-ref', '-d', `refs/heads/${branch}`]] : []),
   ];
-  for (const call of calls) {
-    const answer = await git(call, { timeoutMs: CHECKOUT_TIMEOUT_MS });
-    if (answer.kind === 'failed')
-      throw new Error(`Cannot remove worktree "${path}" and its branch "${branch}": ${answer.reason}`);
-  }
+  const problem = `Cannot remove worktree "${path}" and its branch "${branch}": `;
+  for (const call of calls) said(await git(call, { timeoutMs: CHECKOUT_TIMEOUT_MS }), problem);
 }
 
 function kept({ path, branch }: Worktree, reason: string): string {
   return `worktree kept: ${path} (branch ${branch}): ${reason}`;
 }
 
-type PlannedTree = { worktree: Worktree; prefix: string; git: Git; env: Environment };
-type NoTree = { reason: string; isRepository: boolean };
-
-async function planTree(run: Run, paths: StatePaths, env: Environment): Promise<PlannedTree | NoTree> {
-  runDirectory(paths, run.id); // The id becomes a path and a branch.
-  const cwd = directoryBefore(run);
-  const git = await gitIn(cwd, env);
-  const top = await git(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir']);
-  if (top.kind === 'failed') {
-    const reason = `Cannot make a worktree: "${cwd}" is in no git repository that can be used: ${top.reason}`;
-    return { reason, isRepository: false };
-  }
-  const [root = '', common = ''] = top.stdout.split('\n');
-  const head = await commitOf('HEAD', git);
-  if (head === undefined) {
-    return { reason: `Cannot make a worktree: "${root}" has no commit yet`, isRepository: true };
-  }
-  const prefix = await git(['rev-parse', '--show-prefix']);
-  const hash = createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16);
-  return {
-    worktree: {
-      path: join(paths.worktrees, hash, run.id),
-      branch: run.worktree?.branch ?? branchOf(run),
-      repository: root,
-      base: run.worktree?.base ?? head,
-    },
-    prefix: prefix.kind === 'ok' ? prefix.stdout.replace(/\/?\n$/, '') : '',
-    git,
-    env,
-  };
-}
-
-async function addWorktree(planned: PlannedTree): Promise<Prepared> {
-  const { worktree, git } = planned;
+/** Adds the worktree and checks its files out. @throws Error with what git says */
+async function addWorktree(worktree: Worktree, git: Git, env: Environment): Promise<void> {
+  const { path } = worktree;
+  const problem = `Cannot make the worktree "${path}": `;
   const listed = await git(['worktree', 'list', '--porcelain', '-z']);
   const lines = listed.kind === 'ok' ? listed.stdout.split('\0') : [];
   const branch = `refs/heads/${worktree.branch}`;
-  if (!lines.includes(`branch ${branch}`) || !existsSync(join(worktree.path, '.git'))) {
+  if (!lines.includes(`branch ${branch}`) || !existsSync(join(path, '.git'))) {
     // The branch is there when the run had a tree before, and commits of it stayed.
     const hasBranch = (await commitOf(branch, git)) !== undefined;
-    const how = hasBranch ? [] : ['--no-track', '-b', worktree.branch];
-    const from = [worktree.path, hasBranch ? worktree.branch : 'HEAD'];
-    const added = await git(['worktree', 'add', '--quiet', '--no-checkout', ...how, ...from]);
-    if (added.kind === 'failed') return notMade(worktree, added.reason);
+    const how = hasBranch ? [path, worktree.branch] : ['--no-track', '-b', worktree.branch, path, 'HEAD'];
+    said(await git(['worktree', 'add', '--quiet', '--no-checkout', ...how]), problem);
   }
-  return (await fill(planned)) ?? { kind: 'made', worktree, cwd: cwdIn(planned) };
-}
-
-/** Checks the files out. Separately, because some of git's configuration is known only inside of the worktree. */
-async function fill({ worktree, env }: PlannedTree): Promise<Prepared | undefined> {
-  const inside = await gitIn(worktree.path, env);
-  const index = await inside(['rev-parse', '--path-format=absolute', '--git-path', 'index']);
-  if (index.kind === 'failed') return notMade(worktree, index.reason);
-  // The index is written after all files.
-  if (existsSync(index.stdout.replace(/\n$/, ''))) return undefined;
-  const filled = await inside(['reset', '--hard', '--quiet'], { timeoutMs: CHECKOUT_TIMEOUT_MS });
-  return filled.kind === 'failed' ? notMade(worktree, filled.reason) : undefined;
-}
-
-function notMade({ path }: Worktree, reason: string): Prepared {
-  return { kind: 'failed', reason: `Cannot make the worktree "${path}": ${reason}` };
+  // Separately, because some of git's configuration is known only inside of the worktree.
+  const inside = await gitIn(path, env);
+  const index = said(await inside(INDEX_PATH), problem).replace(/\n$/, '');
+  if (existsSync(index)) return; // It is written after all files.
+  said(await inside(['reset', '--hard', '--quiet'], { timeoutMs: CHECKOUT_TIMEOUT_MS }), problem);
 }
 
 /** The directory need not be in the commit, and a link in its place could lead anywhere. */
-function cwdIn({ worktree, prefix }: PlannedTree): string {
-  const cwd = join(worktree.path, prefix);
-  const root = realpathSync(worktree.path);
-  const isInside = existsSync(cwd) && `${realpathSync(cwd)}${sep}`.startsWith(`${root}${sep}`);
-  return isInside ? cwd : worktree.path;
+function cwdIn(path: string, prefix: string): string {
+  const cwd = join(path, prefix);
+  const isInside = existsSync(cwd) && `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(path)}${sep}`);
+  return isInside ? cwd : path;
 }
 
 /** One at a time in each repository, because git fails if two worktrees are added at once. */
@@ -242,43 +204,48 @@ async function whileLocked<T>(file: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Why the worktree has to stay; null: nothing in it would be lost. What git cannot say is a reason. */
+/** Why the worktree has to stay; null: nothing in it would be lost. @throws Error with what git says */
 async function reasonToKeep(
   worktree: Worktree,
   { inside, repository, isMerged }: { inside: Git; repository: Git; isMerged: boolean },
 ): Promise<string | null> {
-  const status = await inside([...STATUS, '--ignored=matching']);
-  if (status.kind === 'failed') return status.reason;
-  const entries = status.stdout.split('\0').filter((entry) => entry !== '' && !isMadeAnew(entry));
+  const status = said(await inside([...STATUS, '--ignored=matching']));
+  const entries = status.split('\0').filter((entry) => entry !== '' && !isMadeAnew(entry));
   const isIgnored = (entry: string) => entry.startsWith('!! ');
   const ignored = entries.filter(isIgnored).length;
   // A repository in the tree ends with a slash, and is never merged.
   const changed = entries.filter((entry) => !isIgnored(entry) && (!isMerged || entry.endsWith('/'))).length;
   if (changed > 0) return counted(changed, 'file is not committed', 'files are not committed');
-  const lost = isMerged ? 0 : await countLostCommits(worktree, inside, repository);
-  if (lost !== 0) return lostWords(lost);
+  const lost = isMerged ? null : await lostCommits(worktree, inside, repository);
+  if (lost !== null) return lost;
   return ignored > 0 ? counted(ignored, 'ignored file is left', 'ignored files are left') : null;
 }
 
-/** The number of commits that are only in the worktree or its branch; git's error if it cannot say. */
-async function countLostCommits(worktree: Worktree, inside: Git, repository: Git): Promise<number | string> {
+/** How many commits are only in the worktree or its branch, in words, or why git cannot say; null: none. */
+async function lostCommits(worktree: Worktree, inside: Git, repository: Git): Promise<string | null> {
   const own = [await commitOf('HEAD', inside), await commitOf(`refs/heads/${worktree.branch}`, inside)];
   const tips = own.filter((tip) => tip !== undefined);
   const main = await commitOf('HEAD', repository);
   if (tips.length === 0) return 'its HEAD cannot be read';
+  // Branches of other runs do not count: they may be removed at the same time.
+  const elsewhere = [
+    `--exclude=${BRANCHES}*`,
+    '--branches',
+    '--tags',
+    '--remotes',
+    ...(main === undefined ? [] : [main]),
+  ];
   const listed = await repository([
-    ...['rev-list', '--count', `--max-count=${COUNTED_MAX}`, ...tips],
-    // Branches of other runs do not count: they may be removed at the same time.
-    ...[
-      '--not',
-      `--exclude=${BRANCHES}*`,
-      '--branches',
-      '--tags',
-      '--remotes',
-      ...(main === undefined ? [] : [main]),
-    ],
+    'rev-list',
+    '--count',
+    `--max-count=${COUNTED_MAX}`,
+    ...tips,
+    '--not',
+    ...elsewhere,
   ]);
-  return listed.kind === 'ok' ? Number(listed.stdout.trim()) : listed.reason;
+  if (listed.kind === 'failed') return listed.reason;
+  const lost = Number(listed.stdout.trim());
+  return lost === 0 ? null : counted(lost, 'commit is in no other branch', 'commits are in no other branch');
 }
 
 /** Removes what is left of a worktree that is gone: git's record of it, and its branch if that adds nothing. */
@@ -289,8 +256,8 @@ async function forget(worktree: Worktree, repository: Git): Promise<string | nul
   const branch = `refs/heads/${worktree.branch}`;
   const tip = await commitOf(branch, repository);
   if (tip === undefined) return null;
-  const lost = await countLostCommits(worktree, repository, repository);
-  if (lost !== 0) return `branch kept: ${worktree.branch} in ${worktree.repository}: ${lostWords(lost)}`;
+  const lost = await lostCommits(worktree, repository, repository);
+  if (lost !== null) return `branch kept: ${worktree.branch} in ${worktree.repository}: ${lost}`;
   // Only if it has not moved since it was checked.
   const deleted = await repository(['update-ref', '-d', branch, tip]);
   return deleted.kind === 'ok' ? null : `branch kept: ${worktree.branch}: ${deleted.reason}`;
@@ -300,11 +267,6 @@ async function forget(worktree: Worktree, repository: Git): Promise<string | nul
 async function commitOf(name: string, git: Git): Promise<string | undefined> {
   const found = await git(['rev-parse', '--verify', '--quiet', `${name}^{commit}`]);
   return found.kind === 'ok' ? found.stdout.trim() : undefined;
-}
-
-function lostWords(lost: number | string): string {
-  if (typeof lost === 'string') return lost;
-  return counted(lost, 'commit is in no other branch', 'commits are in no other branch');
 }
 
 function isMadeAnew(entry: string): boolean {

@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { resolve } from 'node:path';
 import type { Requester } from '../../../src/runs/model/run.ts';
 import { spawnRun } from '../../../src/runs/spawn.ts';
-import { enterListener, waiterOf } from '../../../src/runs/store/outbox.ts';
+import { enterListener, listenerOf } from '../../../src/runs/store/outbox.ts';
 import { readRuns, withRuns } from '../../../src/runs/store/rows.ts';
 import { getTurn } from '../../../src/runs/store/turns.ts';
 import { identityNow, isAlive } from '../../../src/system/process-identity.ts';
@@ -244,5 +244,5 @@ describe('the hook behind a turn', () => {
 });
 
 function waiterIn({ home }: Pick<RunsHome, 'home'>): number | undefined {
-  return readRuns(home.paths, (db) => waiterOf(SESSION, db)?.process.pid);
+  return readRuns(home.paths, (db) => listenerOf('waiter', SESSION, db)?.process.pid);
 }

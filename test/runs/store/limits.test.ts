@@ -120,11 +120,11 @@ const taking = (tokens: number, costUsd: number | null = null) => ({
 });
 const share = (
   limit: Partial<BudgetShare['limit']>,
-  others: Partial<BudgetShare['others']> = {},
+  others: Partial<BudgetShare['taken']> = {},
 ): BudgetShare => ({
   name: 'run',
   limit: { ...NO_LIMIT, ...limit },
-  others: { tokens: 0, usd: 0, ...others },
+  taken: { tokens: 0, usd: 0, unknownUsd: 0, ...others },
 });
 
 describe('judgeBudget()', () => {

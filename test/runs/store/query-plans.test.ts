@@ -17,7 +17,6 @@ import {
 import { claimOrphans, claimTurns, queuePosition } from '../../../src/runs/store/queue.ts';
 import {
   addRunEvent,
-  addRunEventOnce,
   dueArchives,
   postponeArchive,
   runEvents,
@@ -175,7 +174,9 @@ function doAll(db: Sqlite): void {
   setArchived(turn.runId, NOW_MS, db);
   spent({ runId: turn.runId }, db);
   spent({ sinceMs: NOW_MS }, db);
-  addRunEventOnce({ runId: turn.runId, turn: 1, atMs: NOW_MS, actor: 'a', type: 't', detail: '' }, db);
+  addRunEvent({ runId: turn.runId, turn: 1, atMs: NOW_MS, actor: 'a', type: 't', detail: '' }, db, {
+    once: true,
+  });
   addRunEvent({ runId: turn.runId, turn: 1, atMs: NOW_MS, actor: 'a', type: 't', detail: '' }, db);
   runEvents(turn.runId, 9, db);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { addRunEvent, addRunEventOnce, runEvents } from '../../../src/runs/store/rows.ts';
+import { addRunEvent, runEvents } from '../../../src/runs/store/rows.ts';
 import { inHome, NOW_MS } from './made-up.ts';
 
 const EVENT = { runId: 'r1', turn: 1, atMs: NOW_MS, actor: 'supervisor', type: 'launched', detail: 'pid 7' };
@@ -37,10 +37,11 @@ test('addRunEvent() keeps a bounded number for each run, the newest, and bounded
     expect(detail.length).toBe(1000);
   }));
 
-test('addRunEventOnce() adds what was not noted of the turn before, also when it was cut', () =>
+test('addRunEvent() adds once what was not noted of the turn before, also when it was cut', () =>
   inHome(({ db }) => {
     const long = { ...EVENT, detail: `line\n${'x'.repeat(9000)}` };
-    for (const event of [EVENT, EVENT, long, long, { ...EVENT, turn: 2 }]) addRunEventOnce(event, db);
+    for (const event of [EVENT, EVENT, long, long, { ...EVENT, turn: 2 }])
+      addRunEvent(event, db, { once: true });
     expect(runEvents('r1', 9, db).map(({ turn, detail }) => [turn, detail.length])).toEqual([
       [1, 5],
       [1, 1000],
