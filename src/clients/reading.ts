@@ -76,17 +76,6 @@ const WORD_LENGTH_MAX = 4096;
 const PLAIN_LINES_MAX = 3;
 const PLAIN_LENGTH_MAX = 75;
 
-/** What has been understood of a turn. */
-type Understood = {
-  /** What went wrong, in the client's words. */
-  readonly problem: string | null;
-  readonly isModelRefused: boolean;
-  readonly text: string | null;
-  readonly usage: Usage;
-  /** What of the standard error is meant for a person. */
-  readonly stderr: string;
-};
-
 /** The reader of one turn's output, as far as it is the same for all clients. What it keeps is of bounded size. */
 export abstract class StreamReader implements TurnReader {
   protected readonly start: ReaderStart;
@@ -110,10 +99,9 @@ export abstract class StreamReader implements TurnReader {
   /** Events of one line that is a JSON object. Must not throw, whatever is in it. */
   protected abstract step(line: Json): readonly AgentEvent[];
 
-  /** What is understood at the end. */
-  protected atEnd(stderr: string): Understood {
-    const { problem, isModelRefused, text, usage } = this;
-    return { problem, isModelRefused, text, usage, stderr };
+  /** Takes in what is said at the end alone, and returns what of the standard error is meant for a person. */
+  protected atEnd(stderr: string): string {
+    return stderr;
   }
 
   read(line: string): readonly AgentEvent[] {
@@ -127,27 +115,35 @@ export abstract class StreamReader implements TurnReader {
 
   /** Success only with the client's own word, a good exit, the session that was asked for, and a text. */
   conclude(exit: Exit | null, stderr: string): Conclusion {
-    const { sessionId, verdict } = this;
-    const end = this.atEnd(stderr);
-    const text = end.text === null || end.text.trim() === '' ? null : end.text;
-    const rest = { text, usage: end.usage, sessionId };
+    const complaint = complaintIn(this.atEnd(stderr));
+    const { sessionId, verdict, problem, usage } = this;
+    const text = this.text === null || this.text.trim() === '' ? null : this.text;
     const failed = (outcome: 'error' | 'unknown', ...words: (string | null | undefined)[]): Conclusion => {
-      const isModelRefused = end.isModelRefused && !this.hasWorked;
-      return { ...rest, outcome, error: firstReason(words), isModelRefused };
+      const isModelRefused = this.isModelRefused && !this.hasWorked;
+      return { outcome, text, error: firstReason(words), isModelRefused, sessionId, usage };
     };
     const { session } = this.start;
     if (session.kind === 'resume' && sessionId !== null && sessionId !== session.id)
       return failed('error', 'the client did not resume the session: it began another');
-    const complaint = complaintIn(end.stderr);
-    if (verdict === 'error') return failed('error', end.problem, complaint);
+    if (verdict === 'error') return failed('error', problem, complaint);
     if (verdict === null) {
-      const outcome = exit === null && end.problem === null ? 'unknown' : 'error';
-      return failed(outcome, end.problem, complaint, `${endOf(exit)}, without a result${this.#lastWords()}`);
+      const outcome = exit === null && problem === null ? 'unknown' : 'error';
+      return failed(outcome, problem, complaint, `${endOf(exit)}, without a result${this.#lastWords()}`);
     }
     if (exit !== null && exit.code !== 0)
       return failed('error', complaint, `${endOf(exit)}, after its result`);
     if (text === null) return failed('error', 'the answer is empty');
-    return { ...rest, outcome: 'success', error: null, isModelRefused: false };
+    return { outcome: 'success', text, error: null, isModelRefused: false, sessionId, usage };
+  }
+
+  /** What a line says, by its type; nothing when its type is none of these. */
+  protected of(type: unknown, steps: Readonly<Record<string, () => readonly AgentEvent[]>>) {
+    return typeof type === 'string' && Object.hasOwn(steps, type) ? (steps[type]?.() ?? []) : [];
+  }
+
+  /** A warning is all that the line says. */
+  protected warn(text: string): AgentEvent[] {
+    return [{ kind: 'warning', text }];
   }
 
   /** The line names the session. */
@@ -158,11 +154,12 @@ export abstract class StreamReader implements TurnReader {
     return [{ kind: 'session', id, model }];
   }
 
-  /** The last message goes on with a piece, or begins with it. Of a question's answer all is kept. */
-  protected say(piece: string, { goesOn }: { readonly goesOn: boolean }): void {
+  /** The model says a piece of a message: of the one before, or of a new one. Of a question's answer all is kept. */
+  protected say(piece: string, goesOn = false): void {
     const lengthMax = this.start.session.kind === 'once' ? Number.POSITIVE_INFINITY : TEXT_LENGTH_MAX;
     const before = goesOn ? (this.text ?? '') : '';
     if (before.length < lengthMax) this.text = cutText(before + piece, lengthMax);
+    this.hasWorked = true;
   }
 
   /** The client's last word on the turn. */
@@ -178,14 +175,49 @@ export abstract class StreamReader implements TurnReader {
   }
 }
 
+type Amount = 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'costUsd';
+
+function usageBy(amount: (name: Amount) => number | null): Usage {
+  const usage = {
+    ...NO_USAGE,
+    inputTokens: amount('inputTokens'),
+    outputTokens: amount('outputTokens'),
+    cacheReadTokens: amount('cacheReadTokens'),
+    cacheWriteTokens: amount('cacheWriteTokens'),
+  };
+  return priced(usage, amount('costUsd'));
+}
+
+/** The tokens of a record, by the client's names for those of input and output, and from its cache and to it. */
+export function tokensIn(
+  counts: Json,
+  [input, output, cacheRead, cacheWrite]: readonly [string, string, string, string],
+): Usage {
+  return {
+    ...NO_USAGE,
+    inputTokens: readAmount(counts, input),
+    outputTokens: readAmount(counts, output),
+    cacheReadTokens: readAmount(counts, cacheRead),
+    cacheWriteTokens: readAmount(counts, cacheWrite),
+  };
+}
+
+/** The same amounts, where the client counts what comes from its cache and goes to it apart from the input. */
+export function withCache(usage: Usage): Usage {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  return { ...usage, inputTokens: sum([inputTokens, cacheReadTokens, cacheWriteTokens]) };
+}
+
+/** The same with what the client says that it cost, if it says that. */
+export function priced(usage: Usage, costUsd: number | null): Usage {
+  return { ...usage, costUsd, costSource: costUsd === null ? null : 'client' };
+}
+
 /** Both together. What only one of them knows is taken from that one; the model is the later one's. */
 export function addUsage(earlier: Usage, later: Usage): Usage {
+  const both = usageBy((name) => sum([earlier[name], later[name]]));
   return {
-    inputTokens: sum([earlier.inputTokens, later.inputTokens]),
-    outputTokens: sum([earlier.outputTokens, later.outputTokens]),
-    cacheReadTokens: sum([earlier.cacheReadTokens, later.cacheReadTokens]),
-    cacheWriteTokens: sum([earlier.cacheWriteTokens, later.cacheWriteTokens]),
-    costUsd: sum([earlier.costUsd, later.costUsd]),
+    ...both,
     costSource: later.costSource ?? earlier.costSource,
     model: later.model ?? earlier.model,
   };
@@ -205,9 +237,24 @@ export function sinceBefore(total: number | null, before: number | null): number
   return total - before;
 }
 
+/** The same for each amount. */
+export function usageSince(before: Usage, total: Usage): Usage {
+  return usageBy((name) => sinceBefore(total[name], before[name]));
+}
+
 /** A word of the client's that is kept: of bounded length. */
 export function cutWord(text: string): string {
   return cutText(text, WORD_LENGTH_MAX);
+}
+
+/** The text property; empty when it is missing or of another type. */
+export function textAt(record: Json, key: string): string {
+  return readString(record, key) ?? '';
+}
+
+/** The same, as a word that is kept. */
+export function wordAt(record: Json, key: string): string {
+  return cutWord(textAt(record, key));
 }
 
 /** A property that should be a word, as one, whatever it is: of an object not even the conversion can be trusted. */
