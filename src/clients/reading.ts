@@ -175,31 +175,17 @@ export abstract class StreamReader implements TurnReader {
   }
 }
 
-type Amount = 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'costUsd';
+const AMOUNTS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'costUsd'] as const;
 
-function usageBy(amount: (name: Amount) => number | null): Usage {
-  const usage = {
-    ...NO_USAGE,
-    inputTokens: amount('inputTokens'),
-    outputTokens: amount('outputTokens'),
-    cacheReadTokens: amount('cacheReadTokens'),
-    cacheWriteTokens: amount('cacheWriteTokens'),
-  };
-  return priced(usage, amount('costUsd'));
+function usageBy(amount: (name: (typeof AMOUNTS)[number], index: number) => number | null): Usage {
+  const amounts = AMOUNTS.map((name, index) => [name, amount(name, index)]);
+  const usage: Usage = { ...NO_USAGE, ...Object.fromEntries(amounts) };
+  return priced(usage, usage.costUsd);
 }
 
-/** The tokens of a record, by the client's names for those of input and output, and from its cache and to it. */
-export function tokensIn(
-  counts: Json,
-  [input, output, cacheRead, cacheWrite]: readonly [string, string, string, string],
-): Usage {
-  return {
-    ...NO_USAGE,
-    inputTokens: readAmount(counts, input),
-    outputTokens: readAmount(counts, output),
-    cacheReadTokens: readAmount(counts, cacheRead),
-    cacheWriteTokens: readAmount(counts, cacheWrite),
-  };
+/** What a record counts, by the client's names for AMOUNTS, in their order; what it has no name for is not known. */
+export function usageIn(counts: Json, names: readonly string[]): Usage {
+  return usageBy((_amount, index) => (index < names.length ? readAmount(counts, names[index] ?? '') : null));
 }
 
 /** The same amounts, where the client counts what comes from its cache and goes to it apart from the input. */

@@ -1,4 +1,4 @@
-import { isRecord, type Json } from '../core/guards.ts';
+import { isRecord, type Json, lookOr } from '../core/guards.ts';
 import { type Environment, isAbsolutePath } from '../core/state-paths.ts';
 
 /**
@@ -41,22 +41,27 @@ export function refusalOf(ask: () => unknown): string | null {
   }
 }
 
+const UNCLEAR = 'Cannot tell where questions would go:';
+
 /** The object in a file of the user's; empty when there is none. @throws RouteRefusal when it cannot be understood. */
 export function configIn(
   path: string,
   { read }: Pick<ClientUser, 'read'>,
   parse: (text: string) => unknown = Bun.JSONC.parse,
 ): Json {
-  let value: unknown;
-  try {
-    const text = read(path);
-    if (text === undefined || text.trim() === '') return {};
-    value = parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    value = undefined;
-  }
+  const text = (textOf(path, read) ?? '').replace(/^\uFEFF/, '');
+  const value = text.trim() === '' ? {} : lookOr(() => parse(text), undefined);
   if (isRecord(value)) return value;
-  throw new RouteRefusal(`Cannot tell where questions would go: "${path}" cannot be read`);
+  throw new RouteRefusal(`${UNCLEAR} "${path}" cannot be read`);
+}
+
+/** The text of a file, undefined where there is none. @throws RouteRefusal when there is one that cannot be read. */
+export function textOf(path: string, read: ClientUser['read']): string | undefined {
+  try {
+    return read(path);
+  } catch {
+    throw new RouteRefusal(`${UNCLEAR} "${path}" cannot be read`);
+  }
 }
 
 /** Both together, table by table; what they both say is the stronger one's. */
@@ -77,12 +82,17 @@ export function homeOf({ env }: Pick<ClientUser, 'env'>): string {
 export function pathIn(name: string, { env }: Pick<ClientUser, 'env'>): string | undefined {
   const path = env[name];
   if (!path || isAbsolutePath(path)) return path || undefined;
-  throw new RouteRefusal(`Cannot tell where questions would go: ${name} is no absolute path: "${path}"`);
+  throw new RouteRefusal(`${UNCLEAR} ${name} is no absolute path: "${path}"`);
 }
 
-/** Whether a variable of a switch is set to something that means yes. */
-export function isOn(value: unknown): boolean {
-  return typeof value === 'string' && !/^(?:|0|false|no|off)$/i.test(value.trim());
+/** The directory that a variable names, else the one of the user's home. @throws RouteRefusal as pathIn() does. */
+export function directoryIn(name: string, inHome: string, user: Pick<ClientUser, 'env'>): string {
+  return pathIn(name, user) ?? `${homeOf(user)}/${inHome}`;
+}
+
+/** These of the settings, as far as they are there. */
+export function picked(config: Json, names: readonly string[]): Json {
+  return Object.fromEntries(names.flatMap((name) => (name in config ? [[name, config[name]]] : [])));
 }
 
 /** The absolute path that a variable names; undefined when it names none. */

@@ -1,15 +1,16 @@
 import { statSync } from 'node:fs';
-import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
+import { isRecord, type Json, parseJson, readRecord, readString, readTexts } from '../../core/guards.ts';
 import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
 import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
 import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
 import {
   type ClientUser,
   configIn,
+  directoryIn,
   homeOf,
-  isOn,
   merged,
   pathIn,
+  picked,
   type Route,
   RouteRefusal,
 } from '../route.ts';
@@ -38,7 +39,7 @@ const LEADS_AWAY = /^(?:ANTHROPIC_\w*(?:URL|KEY|TOKEN|RESOURCE)|CLAUDE_CODE_USE_
 
 /** The directory that the client takes for its own. */
 function claudeDirectory(user: ClientUser): string {
-  return user.agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? `${homeOf(user)}/.claude`;
+  return user.agentDir ?? directoryIn('CLAUDE_CONFIG_DIR', '.claude', user);
 }
 
 /**
@@ -76,16 +77,18 @@ function refuseProject(user: ClientUser): void {
     if (path === `${homeOf(user)}/.claude/settings.json`) continue;
     const config = configIn(path, user);
     const names = Object.keys(readRecord(config, 'env')).filter((one) => LEADS_AWAY.test(one));
-    const leading = [
-      ...names.map((one) => `env.${one}`),
-      ...('apiKeyHelper' in config ? ['apiKeyHelper'] : []),
-    ];
-    if (leading.length === 0) continue;
+    const [leading] = [...names.map((one) => `env.${one}`), ...Object.keys(picked(config, ['apiKeyHelper']))];
+    if (leading === undefined) continue;
     throw new RouteRefusal(
-      `Claude Code is not started: "${leading[0]}" in "${path}" would send questions elsewhere than the user's own ` +
+      `Claude Code is not started: "${leading}" in "${path}" would send questions elsewhere than the user's own ` +
         'settings do, and only those are given to it',
     );
   }
+}
+
+/** Whether a variable of a switch is set to something that means yes. */
+function isOn(value: unknown): boolean {
+  return typeof value === 'string' && !/^(?:|0|false|no|off)$/i.test(value.trim());
 }
 
 const MODES: Readonly<Record<string, PermissionMode>> = {
@@ -125,8 +128,7 @@ export function claudePermissions(user: ClientUser): Permissions {
 }
 
 function rulesIn(settings: Json, name: 'allow' | 'deny' | 'ask'): string[] {
-  const rules = readRecord(settings, 'permissions')[name];
-  return Array.isArray(rules) ? rules.filter((rule) => typeof rule === 'string') : [];
+  return readTexts(readRecord(settings, 'permissions')[name]);
 }
 
 const MODEL = /^claude-[\w.@:/[\]-]{1,150}$/;

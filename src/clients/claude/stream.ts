@@ -10,7 +10,7 @@ import {
   StreamReader,
   sinceBefore,
   textAt,
-  tokensIn,
+  usageIn,
   withCache,
   wordAt,
   wordIn,
@@ -138,7 +138,7 @@ function textOf(blocks: readonly Json[]): string {
 /** Of a message. Its output is counted at its start, so it is next to nothing; the result knows better. */
 function usageOf(message: Json): Usage {
   const model = wordAt(message, 'model') || null;
-  return { ...withCache(tokensIn(readRecord(message, 'usage'), OF_MESSAGE)), model };
+  return { ...withCache(usageIn(readRecord(message, 'usage'), OF_MESSAGE)), model };
 }
 
 type Known = {
@@ -158,22 +158,21 @@ function turnUsage(result: Json, { said, reported, before }: Known): Usage {
   const byModel = readRecord(result, 'model_usage_since_last_result');
   const models = Object.keys(byModel);
   if (models.length > 0) {
-    const all = models.map((model) => modelUsage(readRecord(byModel, model))).reduce(addUsage, reported);
-    return { ...all, model: mainModel(byModel, OF_MODEL[1]) ?? said.model };
+    const all = models
+      .map((model) => withCache(usageIn(readRecord(byModel, model), OF_MODEL)))
+      .reduce(addUsage, reported);
+    return { ...all, model: mainModel(byModel, 'outputTokens') ?? said.model };
   }
-  const tokens = withCache(tokensIn(readRecord(result, 'usage'), OF_MESSAGE));
+  const tokens = withCache(usageIn(readRecord(result, 'usage'), OF_MESSAGE));
   // After an error the client may say zero where the messages say more.
   const known = (tokens.inputTokens ?? -1) >= (said.inputTokens ?? -1) ? tokens : said;
-  const model = mainModel(readRecord(result, 'modelUsage'), OF_MODEL[1]) ?? said.model;
+  const model = mainModel(readRecord(result, 'modelUsage'), 'outputTokens') ?? said.model;
   return { ...priced(known, sinceBefore(readAmount(result, 'total_cost_usd'), before.costUsd)), model };
 }
 
-function modelUsage(counts: Json): Usage {
-  return priced(withCache(tokensIn(counts, OF_MODEL)), readAmount(counts, 'costUSD'));
-}
-
 const OF_MESSAGE = [
-  ...(['input_tokens', 'output_tokens'] as const),
-  ...(['cache_read_input_tokens', 'cache_creation_input_tokens'] as const),
-] as const;
-const OF_MODEL = ['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheCreationInputTokens'] as const;
+  ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+];
+const OF_MODEL = [
+  ...['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheCreationInputTokens', 'costUSD'],
+];

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { isRecord, type Json, readRecord, readRecords, readString, readTexts } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
@@ -8,9 +8,9 @@ import {
   absoluteIn,
   type ClientUser,
   configIn,
-  homeOf,
+  directoryIn,
   merged,
-  pathIn,
+  picked,
   type Route,
   RouteRefusal,
 } from '../route.ts';
@@ -36,7 +36,7 @@ const HEADER = 'SELF_GENERATION_PROVIDER_HEADER_';
 
 /** The directory that the client takes for its own. */
 function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
-  return user.agentDir ?? pathIn('CODEX_HOME', user) ?? `${homeOf(user)}/.codex`;
+  return user.agentDir ?? directoryIn('CODEX_HOME', '.codex', user);
 }
 
 /** The whole configuration. */
@@ -76,7 +76,7 @@ export function codexRoute(user: ClientUser): Route {
   }
   const settings = {
     cli_auth_credentials_store: 'auto', // The login may be in the keyring.
-    ...Object.fromEntries(CARRIED.flatMap((key) => (key in config ? [[key, config[key]]] : []))),
+    ...picked(config, CARRIED),
     ...(provider === undefined ? {} : { model_providers: { [id]: provider.settings } }),
   };
   if (hasOpenKey(settings)) {
@@ -102,13 +102,13 @@ function withoutKeys(provider: Json): { readonly settings: Json; readonly env: R
     env[KEY] = token;
     settings.env_key = KEY;
   }
-  const values = Object.entries(isRecord(headers) ? headers : {}).filter(
-    ([, value]) => typeof value === 'string',
-  );
-  const names = values.map(([header, value], index) => {
-    env[`${HEADER}${index}`] = String(value);
-    return [header, `${HEADER}${index}`];
-  });
+  const values = Object.entries(isRecord(headers) ? headers : {});
+  const names = values
+    .filter(([, value]) => typeof value === 'string')
+    .map(([header, value], index) => {
+      env[`${HEADER}${index}`] = String(value);
+      return [header, `${HEADER}${index}`];
+    });
   if (names.length > 0)
     settings.env_http_headers = { ...Object.fromEntries(names), ...readRecord(rest, 'env_http_headers') };
   return { settings, env };
@@ -116,7 +116,7 @@ function withoutKeys(provider: Json): { readonly settings: Json; readonly env: R
 
 /** Whether there is still a key in it, by its look or by its place: for such a one there is no way but the command line. */
 function hasOpenKey(settings: Json): boolean {
-  const providers = Object.values(readRecord(settings, 'model_providers')).filter(isRecord);
+  const providers = readRecords(Object.values(readRecord(settings, 'model_providers')));
   const parameters = providers.flatMap((provider) => Object.keys(readRecord(provider, 'query_params')));
   return (
     textsIn(settings).some((text) => redactSecrets(text) !== text || /:\/\/(?:[^/]*@|.*[?#])/.test(text)) ||
@@ -132,9 +132,8 @@ function textsIn(value: unknown): string[] {
 
 /** The variables from which a provider takes its keys, by the names that the user has chosen. */
 function keyVariables(provider: Json): string[] {
-  return [provider.env_key, ...Object.values(readRecord(provider, 'env_http_headers'))].filter(
-    (name): name is string => typeof name === 'string' && /^\w+$/.test(name),
-  );
+  const named = [provider.env_key, ...Object.values(readRecord(provider, 'env_http_headers'))];
+  return readTexts(named).filter((name) => /^\w+$/.test(name));
 }
 
 function loginsOf(id: string, provider: Json | undefined): string[] {
@@ -229,8 +228,8 @@ export const codexServer: McpRegistration = {
   keys: {
     files: [SYSTEM_FILE],
     namedIn: (text) =>
-      Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))
-        .filter(isRecord)
-        .flatMap(keyVariables),
+      readRecords(Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))).flatMap(
+        keyVariables,
+      ),
   },
 };

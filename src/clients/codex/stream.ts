@@ -1,11 +1,11 @@
 import { type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
 import type { AgentEvent } from '../client.ts';
-import { cutWord, StreamReader, textAt, tokensIn, usageSince, wordAt, wordIn } from '../reading.ts';
+import { cutWord, StreamReader, textAt, usageIn, usageSince, wordAt, wordIn } from '../reading.ts';
 
 /** More calls at once there are hardly ever; of one that is forgotten the call is told of twice. */
 const OPEN_MAX = 64;
 const STDERR_LENGTH_MAX = 64 * 1024;
-const TOKENS = ['input_tokens', 'output_tokens', 'cached_input_tokens', 'cache_write_input_tokens'] as const;
+const TOKENS = ['input_tokens', 'output_tokens', 'cached_input_tokens', 'cache_write_input_tokens'];
 
 /**
  * What Codex says of a turn, one JSON object on each line (`codex exec --json`). Not in it: calls that the client or its
@@ -36,7 +36,7 @@ export class CodexReader extends StreamReader {
       },
       'turn.completed': () => {
         // Of the whole thread; the part of a turn that was killed comes with the next.
-        this.usage = usageSince(this.start.before, tokensIn(readRecord(line, 'usage'), TOKENS));
+        this.usage = usageSince(this.start.before, usageIn(readRecord(line, 'usage'), TOKENS));
         return [{ kind: 'usage', usage: this.usage }, this.end(null)];
       },
       'turn.failed': () => {

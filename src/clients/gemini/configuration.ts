@@ -1,8 +1,17 @@
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readRecord, readString } from '../../core/guards.ts';
+import { readRecord, readString, readTexts } from '../../core/guards.ts';
 import { type PermissionMode, type Permissions, parseRule } from '../../runs/model/permissions.ts';
-import { absoluteIn, type ClientUser, configIn, homeOf, pathIn, type Route, RouteRefusal } from '../route.ts';
+import {
+  absoluteIn,
+  type ClientUser,
+  configIn,
+  homeOf,
+  pathIn,
+  type Route,
+  RouteRefusal,
+  textOf,
+} from '../route.ts';
 import { HANDED_ON, type McpRegistration } from '../server-entry.ts';
 
 export const GEMINI_LOGIN = {
@@ -74,12 +83,8 @@ function dotenv(directory: string, user: ClientUser): string {
 /** The text of the first of these files that there is. */
 function firstText(paths: readonly string[], { read }: ClientUser): string {
   for (const path of paths) {
-    try {
-      const text = read(path);
-      if (text !== undefined) return text;
-    } catch {
-      throw new RouteRefusal(`Cannot tell where questions would go: "${path}" cannot be read`);
-    }
+    const text = textOf(path, read);
+    if (text !== undefined) return text;
   }
   return '';
 }
@@ -100,13 +105,11 @@ function refuseProject(user: ClientUser): void {
   const settings = configIn(`${place}/settings.json`, user);
   const auth = readRecord(readRecord(settings, 'security'), 'auth');
   const said = variablesIn(firstText([`${place}/.env`, `${user.cwd}/.env`], user));
-  const leading = [
-    ...Object.keys(said).filter((name) => LEADS_AWAY.test(name)),
-    ...('selectedType' in auth ? ['security.auth.selectedType'] : []),
-  ];
-  if (leading.length === 0) return;
+  const [variable] = Object.keys(said).filter((name) => LEADS_AWAY.test(name));
+  const leading = variable ?? ('selectedType' in auth ? 'security.auth.selectedType' : undefined);
+  if (leading === undefined) return;
   throw new RouteRefusal(
-    `Gemini CLI is not started: "${leading[0]}" of the project "${user.cwd}" would send questions elsewhere than the ` +
+    `Gemini CLI is not started: "${leading}" of the project "${user.cwd}" would send questions elsewhere than the ` +
       "user's own settings do, and only those are given to it",
   );
 }
@@ -160,8 +163,7 @@ function missingOf(names: readonly string[]): string[] {
 
 /** `run_shell_command(git)` speaks of what begins with that word. */
 function rulesOf(names: unknown): string[] {
-  const texts = Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
-  return texts.map((text) => text.replace(/^(\w+)\((.+)\)$/s, '$1($2:*)'));
+  return readTexts(names).map((text) => text.replace(/^(\w+)\((.+)\)$/s, '$1($2:*)'));
 }
 
 export const geminiServer: McpRegistration = {

@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { isRecord, type Json, readRecord, readRecords, readString, readTexts } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import type { Permissions } from '../../runs/model/permissions.ts';
 import {
   absoluteIn,
   type ClientUser,
   configIn,
+  directoryIn,
   homeOf,
   merged,
   pathIn,
+  picked,
   type Route,
   RouteRefusal,
 } from '../route.ts';
@@ -56,7 +58,7 @@ export function opencodeRoute(user: ClientUser, asked: string | null): Route {
   const model = asked ?? configuredModel(config) ?? recentModel(user);
   const providers = readRecord(config, 'provider');
   const settings = {
-    ...Object.fromEntries(CARRIED.flatMap((key) => (key in config ? [[key, config[key]]] : []))),
+    ...picked(config, CARRIED),
     ...(model === null ? {} : onlyProvider(providerOf(model), providers)),
   };
   const ids = model === null ? chosenByClient(Object.keys(providers), user.env) : [providerOf(model)];
@@ -78,22 +80,19 @@ function onlyProvider(id: string, providers: Json): Json {
 
 /** The whole configuration, the later file being the stronger. */
 function opencodeConfig(user: ClientUser): Json {
-  const { env } = user;
   const home = homeOf(user);
-  const main = `${pathIn('XDG_CONFIG_HOME', user) ?? `${home}/.config`}/opencode`;
+  const main = `${directoryIn('XDG_CONFIG_HOME', '.config', user)}/opencode`;
   const own = pathIn('OPENCODE_CONFIG', user);
   const directory = pathIn('OPENCODE_CONFIG_DIR', user);
   const both = (place: string) => [`${place}/opencode.json`, `${place}/opencode.jsonc`];
   const paths = [
-    ...[`${main}/config.json`, ...both(main)],
-    ...(own === undefined ? [] : [own]),
-    ...both(`${home}/.opencode`),
-    ...(directory === undefined ? [] : both(directory)),
+    ...[`${main}/config.json`, ...both(main), own ?? []].flat(),
+    ...[...both(`${home}/.opencode`), ...(directory === undefined ? [] : both(directory))],
   ];
   const inFiles = paths.map((path) =>
     withAbsoluteFiles(configIn(path, user), path.slice(0, path.lastIndexOf('/')), home),
   );
-  const content = env.OPENCODE_CONFIG_CONTENT;
+  const content = user.env.OPENCODE_CONFIG_CONTENT;
   const given = content ? [configIn('OPENCODE_CONFIG_CONTENT', { read: () => content })] : [];
   return [...inFiles, ...given].reduce(merged, {});
 }
@@ -120,11 +119,10 @@ function configuredModel(config: Json): string | null {
 
 /** The model that the user has chosen last, which the client takes where none is configured. */
 function recentModel(user: ClientUser): string | null {
-  const path = `${pathIn('XDG_STATE_HOME', user) ?? `${homeOf(user)}/.local/state`}/opencode/model.json`;
-  const { recent } = configIn(path, user);
-  const [last] = Array.isArray(recent) ? recent.filter(isRecord) : [];
-  const { providerID, modelID } = last ?? {};
-  return typeof providerID === 'string' && typeof modelID === 'string' ? `${providerID}/${modelID}` : null;
+  const path = `${directoryIn('XDG_STATE_HOME', '.local/state', user)}/opencode/model.json`;
+  const [last = {}] = readRecords(configIn(path, user).recent);
+  const [provider, model] = [readString(last, 'providerID'), readString(last, 'modelID')];
+  return provider === undefined || model === undefined ? null : `${provider}/${model}`;
 }
 
 function providerOf(model: string): string {
@@ -149,9 +147,8 @@ function chosenByClient(configured: readonly string[], env: Environment): readon
 }
 
 function variablesOf(id: string, provider: Json): string[] {
-  const own = Array.isArray(provider.env) ? provider.env : [];
   const known = VARIABLES[id] ?? [`${id.toUpperCase().replaceAll(/\W/g, '_')}_API_KEY`];
-  return [...known, ...own.filter((name): name is string => typeof name === 'string' && /^\w+$/.test(name))];
+  return [...known, ...readTexts(provider.env).filter((name) => /^\w+$/.test(name))];
 }
 
 const TOOLS = ['edit', 'bash', 'webfetch', 'websearch'] as const;

@@ -9,7 +9,7 @@ import {
   StreamReader,
   sum,
   textAt,
-  tokensIn,
+  usageIn,
   withCache,
   wordAt,
 } from '../reading.ts';
@@ -129,7 +129,7 @@ function withoutLog(stderr: string): string {
   return error < 0 ? text : text.slice(error).replaceAll(/\s+/g, ' ');
 }
 
-const TOKENS = ['input', 'output', 'read', 'write'] as const;
+const TOKENS = ['input', 'output', 'read', 'write'];
 
 /** A step's usage. The client says 0 where it does not know a model's price: of a run, that may be configured. */
 function usageOf({ session }: ReaderStart, part: Json): Usage {
@@ -138,5 +138,5 @@ function usageOf({ session }: ReaderStart, part: Json): Usage {
   const cost = readAmount(part, 'cost');
   const costUsd = cost === 0 && session.kind !== 'once' ? null : cost;
   const outputTokens = sum([readAmount(counts, 'output'), readAmount(counts, 'reasoning')]);
-  return priced({ ...withCache(tokensIn(counts, TOKENS)), outputTokens }, costUsd);
+  return priced({ ...withCache(usageIn(counts, TOKENS)), outputTokens }, costUsd);
 }
