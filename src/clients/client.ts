@@ -67,6 +67,9 @@ export type Client = {
   readonly server: McpRegistration;
 };
 
+/** What a client takes from its user's configuration and environment. */
+export type ClientConfiguration = Pick<Client, 'route' | 'permissions' | 'login' | 'caller' | 'server'>;
+
 /** A call of a client's tool as the hooks know it: by the names and fields of Claude Code. */
 export type HookCall = { readonly tool: string; readonly input: Json };
 

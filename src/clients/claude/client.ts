@@ -2,8 +2,7 @@ import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
 import type { Client, OwnCommand, TurnRequest, TurnSession } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../tools.ts';
-import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
-import { claudeServer } from './setup.ts';
+import { claudeConfiguration } from './configuration.ts';
 import { ClaudeReader } from './stream.ts';
 
 /**
@@ -40,27 +39,7 @@ export const claude: Client = {
   attach: ({ id }) => ({ args: ['--resume', id] }),
   reader: (start) => new ClaudeReader(start),
   hookCalls: (call) => [call],
-  route: claudeRoute,
-  permissions: claudePermissions,
-  login: {
-    directories: ['.claude', 'claude', '.'],
-    variable: 'CLAUDE_CONFIG_DIR',
-    files: {
-      '.credentials.json': 'is a login',
-      '.claude.json': (text) => hasField(text, ['oauthAccount', 'primaryApiKey']),
-      'settings.json': (text) => hasField(text, ['apiKeyHelper']),
-    },
-    variables: ['ANTHROPIC_*', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'CLAUDE_CONFIG_DIR'],
-  },
-  caller: {
-    marks: { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'any' },
-    // In its servers' environment too (measured with 2.1.328), where other clients may inherit it.
-    sessionVariable: 'CLAUDE_CODE_SESSION_ID',
-    mcpName: 'claude-code',
-    model: sessionModel,
-    mode: sessionMode,
-  },
-  server: claudeServer,
+  ...claudeConfiguration,
 };
 
 /** All that a child may be offered. */

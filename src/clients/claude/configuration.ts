@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { isRecord, type Json, parseJson, readRecord, readString, readTexts } from '../../core/guards.ts';
 import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
 import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
+import type { ClientConfiguration } from '../client.ts';
 import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
 import {
   type ClientUser,
@@ -14,6 +15,7 @@ import {
   type Route,
   RouteRefusal,
 } from '../route.ts';
+import { claudeServer } from './setup.ts';
 
 /** Names, not `CLAUDE_CODE_*`: a client that runs inside another must not inherit that one's session. */
 const OWN: readonly string[] = [
@@ -46,7 +48,7 @@ function claudeDirectory(user: ClientUser): string {
  * Claude Code reads the user's settings itself. What is looked up here is which cloud they switch on, because of its
  * login, and whether the project's settings, which a child is not given, would have sent questions elsewhere.
  */
-export function claudeRoute(user: ClientUser): Route {
+function route(user: ClientUser): Route {
   const { env } = user;
   const directory = claudeDirectory(user);
   const files = [`${directory}/settings.json`, ...OF_ADMINISTRATOR];
@@ -109,7 +111,7 @@ function modeNamed(name: string | undefined): PermissionMode | undefined {
  * in all that is below; what they allow counts where the user has told the client that the project may be believed. What
  * would be asked about counts as forbidden: nobody can be asked.
  */
-export function claudePermissions(user: ClientUser): Permissions {
+function permissions(user: ClientUser): Permissions {
   const own = configIn(`${claudeDirectory(user)}/settings.json`, user);
   const [project = [], ...above] = directoriesAbove(user.cwd).map((directory) =>
     ['settings.json', 'settings.local.json'].map((name) => configIn(`${directory}/.claude/${name}`, user)),
@@ -136,7 +138,7 @@ const MODEL = /^claude-[\w.@:/[\]-]{1,150}$/;
 const MODEL_BYTES_MAX = 1024 * 1024;
 
 /** The model of a session: by the end of its transcript, else as the environment sets it. Null when nobody says. */
-export function sessionModel(session: string | null, env: Environment): string | null {
+function sessionModel(session: string | null, env: Environment): string | null {
   const model = lastSaid(transcriptPath(session, env), '"model":"claude-', MODEL_BYTES_MAX, (line) => {
     const said = line.type === 'assistant' ? readString(readRecord(line, 'message'), 'model') : undefined;
     return said !== undefined && MODEL.test(said) ? said : undefined;
@@ -145,7 +147,7 @@ export function sessionModel(session: string | null, env: Environment): string |
 }
 
 /** The mode in which a session was last seen, by its transcript; undefined: nobody says. */
-export function sessionMode(session: string | null, env: Environment): PermissionMode | undefined {
+function sessionMode(session: string | null, env: Environment): PermissionMode | undefined {
   const said = lastSaid(transcriptPath(session, env), '"permissionMode":', MODE_BYTES_MAX, (line) =>
     readString(line, 'permissionMode'),
   );
@@ -170,7 +172,7 @@ function transcriptPath(session: string | null, env: Environment): string | unde
 }
 
 /** Whether one of the client's files has one of these fields, or a key among the variables that it sets. */
-export function hasField(text: string, names: readonly string[]): boolean {
+function hasField(text: string, names: readonly string[]): boolean {
   const value = parseJson(text);
   if (!isRecord(value)) return false;
   const isKey = (name: string) => /^ANTHROPIC_(?:API_KEY|AUTH_TOKEN)$/.test(name);
@@ -178,3 +180,27 @@ export function hasField(text: string, names: readonly string[]): boolean {
     names.some((name) => Object.hasOwn(value, name)) || Object.keys(readRecord(value, 'env')).some(isKey)
   );
 }
+
+export const claudeConfiguration: ClientConfiguration = {
+  route,
+  permissions,
+  login: {
+    directories: ['.claude', 'claude', '.'],
+    variable: 'CLAUDE_CONFIG_DIR',
+    files: {
+      '.credentials.json': 'is a login',
+      '.claude.json': (text) => hasField(text, ['oauthAccount', 'primaryApiKey']),
+      'settings.json': (text) => hasField(text, ['apiKeyHelper']),
+    },
+    variables: ['ANTHROPIC_*', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'CLAUDE_CONFIG_DIR'],
+  },
+  caller: {
+    marks: { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'any' },
+    // In its servers' environment too (measured with 2.1.328), where other clients may inherit it.
+    sessionVariable: 'CLAUDE_CODE_SESSION_ID',
+    mcpName: 'claude-code',
+    model: sessionModel,
+    mode: sessionMode,
+  },
+  server: claudeServer,
+};

@@ -10,15 +10,7 @@ import {
   type ShownServer,
   serverFor,
 } from '../tools.ts';
-import {
-  CODEX_PLACES,
-  codexPermissions,
-  codexRoute,
-  codexServer,
-  routeArgs,
-  sessionMode,
-  toml,
-} from './configuration.ts';
+import { CODEX_PLACES, codexConfiguration, routeArgs, toml } from './configuration.ts';
 import { CodexReader } from './stream.ts';
 
 /**
@@ -51,20 +43,7 @@ export const codex: Client = {
   attach: ({ id }) => ({ args: ['resume', id] }),
   reader: (start) => new CodexReader(start),
   hookCalls,
-  route: codexRoute,
-  permissions: codexPermissions,
-  login: {
-    directories: ['.codex', 'codex', '.'],
-    variable: 'CODEX_HOME',
-    files: { 'auth.json': 'is a login' },
-    variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
-  },
-  caller: {
-    marks: { CODEX_THREAD_ID: 'any', CODEX_CI: 'any' },
-    mcpName: 'codex-mcp-client',
-    mode: sessionMode,
-  },
-  server: codexServer,
+  ...codexConfiguration,
 };
 
 /** What the policy may take away one by one. */

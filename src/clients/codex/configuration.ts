@@ -3,6 +3,7 @@ import { isRecord, type Json, readRecord, readRecords, readString, readTexts } f
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
+import type { ClientConfiguration } from '../client.ts';
 import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
 import {
   absoluteIn,
@@ -14,7 +15,6 @@ import {
   type Route,
   RouteRefusal,
 } from '../route.ts';
-import type { McpRegistration } from '../server-entry.ts';
 
 /** Where questions go, and with which login; how they are answered is not the point. */
 const CARRIED: readonly string[] = [
@@ -52,7 +52,7 @@ function codexConfig(user: ClientUser): Json {
  * everybody on the machine can read, so keys are taken out of it and given by variables. A project's file says nothing of
  * a provider: the client passes over that part of it, trusted or not.
  */
-export function codexRoute(user: ClientUser): Route {
+function route(user: ClientUser): Route {
   const path = `${codexDirectory(user)}/config.toml`;
   const config = codexConfig(user);
   // The client itself does not start with it.
@@ -170,7 +170,7 @@ function modeOf(sandbox: string | undefined, approval: unknown): PermissionMode 
 }
 
 /** What Codex' `config.toml` lets it do, measured with 0.169.0: a project that is trusted may be written in. */
-export function codexPermissions(user: ClientUser): Permissions {
+function permissions(user: ClientUser): Permissions {
   const config = codexConfig(user);
   const project = readRecord(readRecord(config, 'projects'), user.cwd ?? '');
   const standard = project.trust_level === 'trusted' ? 'workspace-write' : 'read-only';
@@ -189,7 +189,7 @@ export function codexPermissions(user: ClientUser): Permissions {
 const DAYS_MAX = 30;
 
 /** The mode in which this client's session was last seen, by its rollout; undefined: nobody says. */
-export function sessionMode(_session: string | null, env: Environment): PermissionMode | undefined {
+function sessionMode(_session: string | null, env: Environment): PermissionMode | undefined {
   return lastSaid(rolloutPath(env), '"sandbox_policy":', MODE_BYTES_MAX, (line) => {
     if (line.type !== 'turn_context') return undefined;
     const turn = readRecord(line, 'payload');
@@ -211,25 +211,40 @@ function rolloutPath(env: Environment): string | undefined {
   }
 }
 
-export const codexServer: McpRegistration = {
-  place: ({ env, home }) => {
-    const directory = absoluteIn('CODEX_HOME', env) ?? join(home, '.codex');
-    return { directory, path: join(directory, 'config.toml') };
+export const codexConfiguration: ClientConfiguration = {
+  route,
+  permissions,
+  login: {
+    directories: ['.codex', 'codex', '.'],
+    variable: 'CODEX_HOME',
+    files: { 'auth.json': 'is a login' },
+    variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
   },
-  format: 'toml',
-  holder: 'mcp_servers',
-  entry: ({ command, variables, handedOn }) => ({
-    command,
-    args: ['mcp'],
-    env_vars: handedOn,
-    ...(variables && { env: variables }),
-  }),
-  holdsBack: true,
-  keys: {
-    files: [SYSTEM_FILE],
-    namedIn: (text) =>
-      readRecords(Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))).flatMap(
-        keyVariables,
-      ),
+  caller: {
+    marks: { CODEX_THREAD_ID: 'any', CODEX_CI: 'any' },
+    mcpName: 'codex-mcp-client',
+    mode: sessionMode,
+  },
+  server: {
+    place: ({ env, home }) => {
+      const directory = absoluteIn('CODEX_HOME', env) ?? join(home, '.codex');
+      return { directory, path: join(directory, 'config.toml') };
+    },
+    format: 'toml',
+    holder: 'mcp_servers',
+    entry: ({ command, variables, handedOn }) => ({
+      command,
+      args: ['mcp'],
+      env_vars: handedOn,
+      ...(variables && { env: variables }),
+    }),
+    holdsBack: true,
+    keys: {
+      files: [SYSTEM_FILE],
+      namedIn: (text) =>
+        readRecords(Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))).flatMap(
+          keyVariables,
+        ),
+    },
   },
 };

@@ -18,13 +18,7 @@ import {
   type ShownServer,
   serverFor,
 } from '../tools.ts';
-import {
-  GEMINI_LOGIN,
-  geminiDirectory,
-  geminiPermissions,
-  geminiRoute,
-  geminiServer,
-} from './configuration.ts';
+import { GEMINI_LOGIN, geminiConfiguration } from './configuration.ts';
 import { GeminiReader, geminiExits, MESSAGE_COMMAND, withJoiners } from './stream.ts';
 
 /**
@@ -56,25 +50,7 @@ export const gemini: Client = {
   reader: (start) => new GeminiReader(start),
   hookCalls,
   exitCodes: geminiExits,
-  route: geminiRoute,
-  permissions: geminiPermissions,
-  login: {
-    directories: ['.gemini', 'gemini', '.'],
-    files: {
-      'oauth_creds.json': 'is a login',
-      'gemini-credentials.json': 'is a login',
-      '.env': (text) => /^\s*(?:export\s+)?(?:GEMINI|GOOGLE)_API_KEY\s*=/m.test(text),
-    },
-    variables: ['GEMINI_*', 'GOOGLE_*', GEMINI_LOGIN.kindVariable],
-    linked: {
-      directory: GEMINI_LOGIN.directory,
-      source: geminiDirectory,
-      files: GEMINI_LOGIN.files,
-      ofSession: ['tmp', 'history', 'projects.json'],
-    },
-  },
-  caller: { marks: { GEMINI_CLI: '1' }, mcpName: 'gemini-cli-mcp-client' },
-  server: geminiServer,
+  ...geminiConfiguration,
 };
 
 /** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */

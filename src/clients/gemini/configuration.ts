@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { readRecord, readString, readTexts } from '../../core/guards.ts';
 import { type PermissionMode, type Permissions, parseRule } from '../../runs/model/permissions.ts';
+import type { ClientConfiguration } from '../client.ts';
 import {
   absoluteIn,
   type ClientUser,
@@ -12,7 +13,7 @@ import {
   RouteRefusal,
   textOf,
 } from '../route.ts';
-import { HANDED_ON, type McpRegistration } from '../server-entry.ts';
+import { HANDED_ON } from '../server-entry.ts';
 
 export const GEMINI_LOGIN = {
   /** Names the home; without it, that is the user's. */
@@ -46,7 +47,7 @@ const CLOUD: Readonly<Record<string, readonly string[]>> = {
 const LEADS_AWAY = /^(?:GOOGLE_(?:GEMINI|VERTEX)_BASE_URL|CODE_ASSIST_ENDPOINT|GOOGLE_GENAI_USE_\w+)$/;
 
 /** The directory that the client takes for its own. */
-export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
   return user.agentDir ?? `${pathIn(GEMINI_LOGIN.variable, user) ?? homeOf(user)}/${GEMINI_LOGIN.directory}`;
 }
 
@@ -54,7 +55,7 @@ export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): str
  * What Gemini CLI's settings and the `.env` beside them say of login, address and model, measured with 0.61.0. As a run
  * has a home of its own, each of `files` is also to be linked there, see `agent-login.ts`.
  */
-export function geminiRoute(user: ClientUser): Route {
+function route(user: ClientUser): Route {
   const directory = geminiDirectory(user);
   const settings = configIn(`${directory}/settings.json`, user);
   if (isTrusted(directory, user)) refuseProject(user);
@@ -141,7 +142,7 @@ const MODES: Readonly<Record<string, PermissionMode>> = {
 const CHANGING = ['edit', 'exec', 'web_fetch', 'web_search'];
 
 /** What the settings of Gemini CLI let it do, measured with 0.61.0. Everything at once it does by its command line alone. */
-export function geminiPermissions(user: ClientUser): Permissions {
+function permissions(user: ClientUser): Permissions {
   const directory = geminiDirectory(user);
   const settings = configIn(`${directory}/settings.json`, user);
   const folderTrust = readRecord(readRecord(settings, 'security'), 'folderTrust');
@@ -166,18 +167,38 @@ function rulesOf(names: unknown): string[] {
   return readTexts(names).map((text) => text.replace(/^(\w+)\((.+)\)$/s, '$1($2:*)'));
 }
 
-export const geminiServer: McpRegistration = {
-  place: ({ env, home }) => {
-    const directory = join(absoluteIn(GEMINI_LOGIN.variable, env) ?? home, GEMINI_LOGIN.directory);
-    return { directory, path: join(directory, 'settings.json') };
+export const geminiConfiguration: ClientConfiguration = {
+  route,
+  permissions,
+  login: {
+    directories: ['.gemini', 'gemini', '.'],
+    files: {
+      'oauth_creds.json': 'is a login',
+      'gemini-credentials.json': 'is a login',
+      '.env': (text) => /^\s*(?:export\s+)?(?:GEMINI|GOOGLE)_API_KEY\s*=/m.test(text),
+    },
+    variables: ['GEMINI_*', 'GOOGLE_*', GEMINI_LOGIN.kindVariable],
+    linked: {
+      directory: GEMINI_LOGIN.directory,
+      source: geminiDirectory,
+      files: GEMINI_LOGIN.files,
+      ofSession: ['tmp', 'history', 'projects.json'],
+    },
   },
-  format: 'json',
-  holder: 'mcpServers',
-  // Filled in by the client from its own environment; empty when it has none. No key is written into the file.
-  entry: ({ command, variables, handedOn }) => {
-    const keys = handedOn.filter((name) => !HANDED_ON.includes(name) || /KEY|TOKEN/.test(name));
-    const filledIn = Object.fromEntries(keys.map((name) => [name, `\${${name}:-}`]));
-    return { command, args: ['mcp'], env: { ...filledIn, ...variables } };
+  caller: { marks: { GEMINI_CLI: '1' }, mcpName: 'gemini-cli-mcp-client' },
+  server: {
+    place: ({ env, home }) => {
+      const directory = join(absoluteIn(GEMINI_LOGIN.variable, env) ?? home, GEMINI_LOGIN.directory);
+      return { directory, path: join(directory, 'settings.json') };
+    },
+    format: 'json',
+    holder: 'mcpServers',
+    // Filled in by the client from its own environment; empty when it has none. No key is written into the file.
+    entry: ({ command, variables, handedOn }) => {
+      const keys = handedOn.filter((name) => !HANDED_ON.includes(name) || /KEY|TOKEN/.test(name));
+      const filledIn = Object.fromEntries(keys.map((name) => [name, `\${${name}:-}`]));
+      return { command, args: ['mcp'], env: { ...filledIn, ...variables } };
+    },
+    holdsBack: true,
   },
-  holdsBack: true,
 };

@@ -10,7 +10,7 @@ import {
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import type { Client, OwnCommand, TurnRequest } from '../client.ts';
 import { hookCalls, MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../tools.ts';
-import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
+import { OPENCODE_PLACES, opencodeConfiguration } from './configuration.ts';
 import { OpencodeReader } from './stream.ts';
 
 /**
@@ -43,16 +43,7 @@ export const opencode: Client = {
   attach: ({ id, kept }) => ({ args: ['--session', id], env: { OPENCODE_DB: databaseIn(kept) } }),
   reader: (start) => new OpencodeReader(start),
   hookCalls,
-  route: opencodeRoute,
-  permissions: opencodePermissions,
-  login: {
-    directories: ['.local/share', '.'],
-    variable: 'XDG_DATA_HOME', // The client's own directory is one in it.
-    files: { 'opencode/auth.json': 'is a login' },
-    variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
-  },
-  caller: { marks: { OPENCODE: '1' }, mcpName: 'opencode' },
-  server: opencodeServer,
+  ...opencodeConfiguration,
 };
 
 /** All that a child may be offered, by the names of the client's permissions. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { isRecord, type Json, readRecord, readRecords, readString, readTexts } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import type { Permissions } from '../../runs/model/permissions.ts';
+import type { ClientConfiguration } from '../client.ts';
 import {
   absoluteIn,
   type ClientUser,
@@ -15,7 +16,6 @@ import {
   type Route,
   RouteRefusal,
 } from '../route.ts';
-import type { McpRegistration } from '../server-entry.ts';
 
 /** Of a configuration, what says where questions go. */
 const CARRIED: readonly string[] = ['provider', 'disabled_providers', 'enabled_providers'];
@@ -53,7 +53,7 @@ const FOUND_BY: Readonly<Record<string, string>> = {
  * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,
  * which the client reads without asking anybody. It goes in by a variable, so keys may stand in it.
  */
-export function opencodeRoute(user: ClientUser, asked: string | null): Route {
+function route(user: ClientUser, asked: string | null): Route {
   const config = opencodeConfig(user);
   const model = asked ?? configuredModel(config) ?? recentModel(user);
   const providers = readRecord(config, 'provider');
@@ -160,7 +160,7 @@ const READING = ['read', 'grep', 'glob', 'list'] as const;
  * ours: what is allowed, and of what all is allowed, what is not. Those of the agent that the client takes by itself are
  * the stronger ones.
  */
-export function opencodePermissions(user: ClientUser): Permissions {
+function permissions(user: ClientUser): Permissions {
   const config = opencodeConfig(user);
   const agent = readRecord(readRecord(config, 'agent'), readString(config, 'default_agent') ?? 'build');
   const said = [config, agent]
@@ -207,19 +207,30 @@ function variablesIn(text: string): string[] {
   return [...new Set(names)].filter((name) => !name.startsWith('SELF_GENERATION_'));
 }
 
-export const opencodeServer: McpRegistration = {
-  place: ({ env, home }) => {
-    const directory = join(absoluteIn('XDG_CONFIG_HOME', env) ?? join(home, '.config'), 'opencode');
-    const withComments = join(directory, 'opencode.jsonc');
-    return { directory, path: existsSync(withComments) ? withComments : join(directory, 'opencode.json') };
+export const opencodeConfiguration: ClientConfiguration = {
+  route,
+  permissions,
+  login: {
+    directories: ['.local/share', '.'],
+    variable: 'XDG_DATA_HOME', // The client's own directory is one in it.
+    files: { 'opencode/auth.json': 'is a login' },
+    variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
   },
-  format: 'json',
-  holder: 'mcp',
-  fresh: { $schema: 'https://opencode.ai/config.json' },
-  entry: ({ command, variables }) => ({
-    type: 'local',
-    command: [command, 'mcp'],
-    ...(variables && { environment: variables }),
-  }),
-  keys: { namedIn: variablesIn },
+  caller: { marks: { OPENCODE: '1' }, mcpName: 'opencode' },
+  server: {
+    place: ({ env, home }) => {
+      const directory = join(absoluteIn('XDG_CONFIG_HOME', env) ?? join(home, '.config'), 'opencode');
+      const withComments = join(directory, 'opencode.jsonc');
+      return { directory, path: existsSync(withComments) ? withComments : join(directory, 'opencode.json') };
+    },
+    format: 'json',
+    holder: 'mcp',
+    fresh: { $schema: 'https://opencode.ai/config.json' },
+    entry: ({ command, variables }) => ({
+      type: 'local',
+      command: [command, 'mcp'],
+      ...(variables && { environment: variables }),
+    }),
+    keys: { namedIn: variablesIn },
+  },
 };
