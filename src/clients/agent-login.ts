@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientName } from '../core/client-name.ts';
+import { lookOr } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { readRegularFile } from '../system/files.ts';
 import { clientNamed } from './clients.ts';
-import type { ClientUser } from './route.ts';
-import { isNamed } from './route.ts';
+import { type ClientUser, isNamed } from './route.ts';
 
 /**
  * With which login an agent works (R32–R35): by its id, from its own directory. Where that has none for the client, the
@@ -29,7 +29,7 @@ export function agentDirFor(
   const holdsLogin = (directory: string) =>
     Object.entries(files).some(([name, holds]) => {
       const file = join(directory, name);
-      return holds === 'is a login' ? existsSync(file) : holds(textOf(file));
+      return holds === 'is a login' ? existsSync(file) : holds(lookOr(() => readFileSync(file, 'utf8'), ''));
     });
   for (const id of new Set([agentId, MAIN_AGENT])) {
     const own = agents.find((agent) => agent.id === id)?.agentDir ?? join(paths.home, 'agents', id);
@@ -63,11 +63,7 @@ export function userOf(
 }
 
 /** Brings the login to the private directory of a turn, for a client that looks for it there. @throws Error from the system. */
-export function bringLogin(
-  client: ClientName,
-  user: Pick<ClientUser, 'env' | 'agentDir'>,
-  directory: string,
-): void {
+export function bringLogin(client: ClientName, user: LoginUser, directory: string): void {
   const { linked } = clientNamed(client).login;
   if (linked !== undefined) linkFiles(linked.source(user), join(directory, linked.directory), linked.files);
 }
@@ -76,11 +72,7 @@ export function bringLogin(
  * Brings all that the user has configured to the directory with a run's session, where a client that has its sessions
  * and its configuration in one place is to be the user's own. @throws Error from the system.
  */
-export function bringConfiguration(
-  client: ClientName,
-  user: Pick<ClientUser, 'env' | 'agentDir'>,
-  directory: string,
-): void {
+export function bringConfiguration(client: ClientName, user: LoginUser, directory: string): void {
   const { linked } = clientNamed(client).login;
   if (linked === undefined) return;
   const source = linked.source(user);
@@ -89,20 +81,13 @@ export function bringConfiguration(
   linkFiles(source, join(directory, linked.directory), brought);
 }
 
+type LoginUser = Pick<ClientUser, 'env' | 'agentDir'>;
+
 /** As links: a copy would grow old, because each renewal of a login voids the one before. */
 function linkFiles(source: string, target: string, names: readonly string[]): void {
   mkdirSync(target, { recursive: true, mode: 0o700 });
   for (const name of names) {
     if (existsSync(join(source, name)) && !existsSync(join(target, name)))
       symlinkSync(join(source, name), join(target, name));
-  }
-}
-
-/** The text of a file; empty when there is none. */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }

@@ -1,5 +1,4 @@
 import type { ClientName } from '../core/client-name.ts';
-import type { Json } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { ASKS_FIRST, type PermissionMode, type Permissions } from '../runs/model/permissions.ts';
 import type { Thinking } from '../runs/model/run.ts';
@@ -9,6 +8,16 @@ import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
 import { type ClientUser, commonEnv, PASSED_ON, type Route } from './route.ts';
 import type { McpRegistration } from './server-entry.ts';
+import {
+  type HookCall,
+  type McpServer,
+  type OwnTools,
+  offeredTools,
+  type ShownServer,
+  serverFor,
+} from './tools.ts';
+
+export type { HookCall, McpServer };
 
 /**
  * A coding CLI: what to start for a turn, what its output says, and where its user's files are. Pure but for what reads
@@ -44,8 +53,10 @@ export type Client = {
   /** It does not tell which calls its sandbox refused. */
   readonly hidesRefusals?: boolean;
 
+  /** All that a child may be offered. */
+  readonly tools?: OwnTools;
   /** What is to be run for a turn, as far as it is of this client; turnCommand() adds what is the same for all. */
-  readonly command: (request: TurnRequest) => OwnCommand;
+  readonly command: (request: OwnRequest) => OwnCommand;
   /** The client as a person's own, going on with a run's session on a terminal; what it `keeps` is below `kept`. */
   readonly attach: (session: {
     readonly id: string;
@@ -69,9 +80,6 @@ export type Client = {
 
 /** What a client takes from its user's configuration and environment. */
 export type ClientConfiguration = Pick<Client, 'route' | 'permissions' | 'login' | 'caller' | 'server'>;
-
-/** A call of a client's tool as the hooks know it: by the names and fields of Claude Code. */
-export type HookCall = { readonly tool: string; readonly input: Json };
 
 /** The exit code of a call; undefined when nothing is said of it. */
 export type ExitCodes = (callId: string) => number | undefined;
@@ -141,10 +149,10 @@ export type TurnRequest = {
   readonly agentDir: string | null;
 };
 
-export type McpServer = {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+/** The same, with what the policy comes to: the client's tools by their names there, and our server. */
+export type OwnRequest = TurnRequest & {
+  readonly tools: readonly string[];
+  readonly server: ShownServer | null;
 };
 
 /** What is of one client in a TurnCommand. The prompt is in `stdin` alone. */
@@ -167,9 +175,17 @@ export type TurnCommand = {
 
 /** What is to be run for a turn. */
 export function turnCommand(client: Client, request: TurnRequest): TurnCommand {
-  const { route, agentDir, directory } = request;
-  const model = request.model ?? route.model;
-  const { env, passedOn = [], ...own } = client.command({ ...request, model });
+  const { route, agentDir, directory, policy } = request;
+  const {
+    env,
+    passedOn = [],
+    ...own
+  } = client.command({
+    ...request,
+    model: request.model ?? route.model,
+    tools: offeredTools(policy, client.tools ?? {}),
+    server: serverFor(policy, request.mcp),
+  });
   return {
     ...{ program: client.name, files: {}, keeps: [], ...own },
     env: { ...commonEnv(directory), ...route.env, ...loginVariable(client, agentDir), ...env },
@@ -263,12 +279,9 @@ export function oneShotCommand(
 /** What came of a question; an answer only when the client itself says that it came to a good end. Never throws. */
 export function readAnswer(
   client: Client,
-  {
-    code,
-    stdout,
-    stderr,
-  }: { readonly code: number | null; readonly stdout: string; readonly stderr: string },
+  end: { readonly code: number | null; readonly stdout: string; readonly stderr: string },
 ): OneShotAnswer {
+  const { code, stdout, stderr } = end;
   const reader = client.reader({ session: ONCE, before: NO_USAGE });
   // On line feeds alone: a model's text may hold U+2028 and the like, which JSON does not escape.
   for (const line of stdout.split('\n')) reader.read(line);

@@ -15,16 +15,11 @@ import {
 } from '../route.ts';
 import { HANDED_ON } from '../server-entry.ts';
 
-export const GEMINI_LOGIN = {
-  /** Names the home; without it, that is the user's. */
-  variable: 'GEMINI_CLI_HOME',
-  /** Below the home. */
-  directory: '.gemini',
-  files: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json', 'installation_id'],
-  dotenv: '.env',
-  /** Says which kind of login is meant, where several could be. */
-  kindVariable: 'SELF_GENERATION_GEMINI_LOGIN',
-} as const;
+/** Names the home; without it, that is the user's. */
+export const HOME_VARIABLE = 'GEMINI_CLI_HOME';
+/** Says which kind of login is meant, where several could be. */
+export const LOGIN_KIND = 'SELF_GENERATION_GEMINI_LOGIN';
+const DIRECTORY = '.gemini';
 
 /** In a `.env` of the client's directory, where its guide advises to keep them. */
 const IN_DOTENV: ReadonlySet<string> = new Set([
@@ -48,7 +43,7 @@ const LEADS_AWAY = /^(?:GOOGLE_(?:GEMINI|VERTEX)_BASE_URL|CODE_ASSIST_ENDPOINT|G
 
 /** The directory that the client takes for its own. */
 function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
-  return user.agentDir ?? `${pathIn(GEMINI_LOGIN.variable, user) ?? homeOf(user)}/${GEMINI_LOGIN.directory}`;
+  return user.agentDir ?? `${pathIn(HOME_VARIABLE, user) ?? homeOf(user)}/${DIRECTORY}`;
 }
 
 /**
@@ -62,14 +57,14 @@ function route(user: ClientUser): Route {
   const said = variablesIn(dotenv(directory, user));
   const known = { ...said, ...user.env };
   const asked = readString(readRecord(readRecord(settings, 'security'), 'auth'), 'selectedType');
-  const kind = asked || known[GEMINI_LOGIN.kindVariable] || kindOf(known, hasAccount(directory, user));
+  const kind = asked || known[LOGIN_KIND] || kindOf(known, hasAccount(directory, user));
   const missing = Object.entries(said).filter(([name]) => user.env[name] === undefined);
   return {
     model: known.GEMINI_MODEL ? null : (readString(readRecord(settings, 'model'), 'name') ?? null),
     settings: {},
     env: {
       ...Object.fromEntries(missing),
-      ...(kind === undefined ? {} : { [GEMINI_LOGIN.kindVariable]: kind }),
+      ...(kind === undefined ? {} : { [LOGIN_KIND]: kind }),
     },
     passedOn: [...OWN, ...(CLOUD[kind ?? ''] ?? [])],
   };
@@ -77,8 +72,8 @@ function route(user: ClientUser): Route {
 
 /** The client reads one of them, the nearer one. */
 function dotenv(directory: string, user: ClientUser): string {
-  const inHome = user.agentDir === null ? [`${homeOf(user)}/${GEMINI_LOGIN.dotenv}`] : [];
-  return firstText([`${directory}/${GEMINI_LOGIN.dotenv}`, ...inHome], user);
+  const inHome = user.agentDir === null ? [`${homeOf(user)}/.env`] : [];
+  return firstText([`${directory}/.env`, ...inHome], user);
 }
 
 /** The text of the first of these files that there is. */
@@ -102,7 +97,7 @@ function isTrusted(directory: string, user: ClientUser): boolean {
 }
 
 function refuseProject(user: ClientUser): void {
-  const place = `${user.cwd}/${GEMINI_LOGIN.directory}`;
+  const place = `${user.cwd}/${DIRECTORY}`;
   const settings = configIn(`${place}/settings.json`, user);
   const auth = readRecord(readRecord(settings, 'security'), 'auth');
   const said = variablesIn(firstText([`${place}/.env`, `${user.cwd}/.env`], user));
@@ -177,18 +172,18 @@ export const geminiConfiguration: ClientConfiguration = {
       'gemini-credentials.json': 'is a login',
       '.env': (text) => /^\s*(?:export\s+)?(?:GEMINI|GOOGLE)_API_KEY\s*=/m.test(text),
     },
-    variables: ['GEMINI_*', 'GOOGLE_*', GEMINI_LOGIN.kindVariable],
+    variables: ['GEMINI_*', 'GOOGLE_*', LOGIN_KIND],
     linked: {
-      directory: GEMINI_LOGIN.directory,
+      directory: DIRECTORY,
       source: geminiDirectory,
-      files: GEMINI_LOGIN.files,
+      files: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json', 'installation_id'],
       ofSession: ['tmp', 'history', 'projects.json'],
     },
   },
   caller: { marks: { GEMINI_CLI: '1' }, mcpName: 'gemini-cli-mcp-client' },
   server: {
     place: ({ env, home }) => {
-      const directory = join(absoluteIn(GEMINI_LOGIN.variable, env) ?? home, GEMINI_LOGIN.directory);
+      const directory = join(absoluteIn(HOME_VARIABLE, env) ?? home, DIRECTORY);
       return { directory, path: join(directory, 'settings.json') };
     },
     format: 'json',
