@@ -4,17 +4,8 @@ import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
 import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
 import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
-import {
-  type ClientUser,
-  configIn,
-  directoryIn,
-  homeOf,
-  merged,
-  pathIn,
-  picked,
-  type Route,
-  RouteRefusal,
-} from '../route.ts';
+import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
+import { configIn, directoryIn, homeOf, merged, pathIn, picked } from '../user-files.ts';
 import { claudeServer } from './setup.ts';
 
 /** Names, not `CLAUDE_CODE_*`: a client that runs inside another must not inherit that one's session. */

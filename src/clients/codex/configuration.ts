@@ -5,16 +5,8 @@ import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
 import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
-import {
-  absoluteIn,
-  type ClientUser,
-  configIn,
-  directoryIn,
-  merged,
-  picked,
-  type Route,
-  RouteRefusal,
-} from '../route.ts';
+import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
+import { absoluteIn, configIn, directoryIn, merged, picked } from '../user-files.ts';
 
 /** Where questions go, and with which login; how they are answered is not the point. */
 const CARRIED: readonly string[] = [

@@ -3,17 +3,9 @@ import { parseEnv } from 'node:util';
 import { readRecord, readString, readTexts } from '../../core/guards.ts';
 import { type PermissionMode, type Permissions, parseRule } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
-import {
-  absoluteIn,
-  type ClientUser,
-  configIn,
-  homeOf,
-  pathIn,
-  type Route,
-  RouteRefusal,
-  textOf,
-} from '../route.ts';
+import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
 import { HANDED_ON } from '../server-entry.ts';
+import { absoluteIn, configIn, homeOf, pathIn, textOf } from '../user-files.ts';
 
 /** Names the home; without it, that is the user's. */
 export const HOME_VARIABLE = 'GEMINI_CLI_HOME';

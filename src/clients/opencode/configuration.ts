@@ -4,18 +4,8 @@ import { isRecord, type Json, readRecord, readRecords, readString, readTexts } f
 import type { Environment } from '../../core/state-paths.ts';
 import type { Permissions } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
-import {
-  absoluteIn,
-  type ClientUser,
-  configIn,
-  directoryIn,
-  homeOf,
-  merged,
-  pathIn,
-  picked,
-  type Route,
-  RouteRefusal,
-} from '../route.ts';
+import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
+import { absoluteIn, configIn, directoryIn, homeOf, merged, pathIn, picked } from '../user-files.ts';
 
 /** Of a configuration, what says where questions go. */
 const CARRIED: readonly string[] = ['provider', 'disabled_providers', 'enabled_providers'];
