@@ -18,22 +18,16 @@ const WRAPPINGS_MAX = 4;
 
 /** The first of these messages that says anything, as one line that can be shown. */
 function firstReason(messages: readonly (string | null | undefined)[]): string {
-  for (const message of messages) {
-    const reason = reasonIn(message ?? '');
-    if (reason !== '') return reason;
-  }
-  return 'the client gave no reason';
+  const reasons = messages.map((message) => {
+    const text = unwrapped(message ?? '', WRAPPINGS_MAX);
+    return cutText(oneLine(cutText(text, MESSAGE_LENGTH_MAX)), REASON_LENGTH_MAX);
+  });
+  return reasons.find((reason) => reason !== '') ?? 'the client gave no reason';
 }
 
-/** A message as one line that can be shown: what a service wrapped into JSON unwrapped, and cut. */
-function reasonIn(message: string): string {
-  let text = message;
-  for (let depth = 0; depth < WRAPPINGS_MAX; depth++) {
-    const inner = innerMessage(text);
-    if (inner === undefined) break;
-    text = inner;
-  }
-  return cutText(oneLine(cutText(text, MESSAGE_LENGTH_MAX)), REASON_LENGTH_MAX);
+function unwrapped(text: string, depthMax: number): string {
+  const inner = depthMax === 0 ? undefined : innerMessage(text);
+  return inner === undefined ? text : unwrapped(inner, depthMax - 1);
 }
 
 /** The message of an error in JSON, bare or between words, as in `API Error: 400 {"error":{"message":"…"}}`. */

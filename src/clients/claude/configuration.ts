@@ -1,6 +1,14 @@
 import { statSync } from 'node:fs';
-import { isRecord, type Json, parseJson, readRecord, readString, readTexts } from '../../core/guards.ts';
-import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
+import {
+  isRecord,
+  type Json,
+  lookOr,
+  parseJson,
+  readRecord,
+  readString,
+  readTexts,
+} from '../../core/guards.ts';
+import type { Environment } from '../../core/state-paths.ts';
 import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
 import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
@@ -31,7 +39,7 @@ const OF_ADMINISTRATOR: readonly string[] = [
 const LEADS_AWAY = /^(?:ANTHROPIC_\w*(?:URL|KEY|TOKEN|RESOURCE)|CLAUDE_CODE_USE_\w+)$/;
 
 /** The directory that the client takes for its own. */
-function claudeDirectory(user: ClientUser): string {
+function claudeDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
   return user.agentDir ?? directoryIn('CLAUDE_CONFIG_DIR', '.claude', user);
 }
 
@@ -147,19 +155,16 @@ function sessionMode(session: string | null, env: Environment): PermissionMode |
 
 /** By its id alone: the shell of the session may have gone elsewhere, and the client may know the directory by another name. */
 function transcriptPath(session: string | null, env: Environment): string | undefined {
-  const configuration = env.CLAUDE_CONFIG_DIR || (env.HOME && `${env.HOME}/.claude`);
   if (session === null || !SESSION_ID.test(session)) return undefined;
-  if (!configuration || !isAbsolutePath(configuration)) return undefined;
-  try {
-    const paths = below(`${configuration}/projects`).map((project) => `${project}/${session}.jsonl`);
-    const times = paths.flatMap((path) => {
+  return lookOr(() => {
+    const projects = below(`${claudeDirectory({ env, agentDir: null })}/projects`);
+    const times = projects.flatMap((project) => {
+      const path = `${project}/${session}.jsonl`;
       const file = statSync(path, { throwIfNoEntry: false });
       return file === undefined ? [] : [{ path, timeMs: file.mtimeMs }];
     });
     return times.sort((one, other) => other.timeMs - one.timeMs)[0]?.path;
-  } catch {
-    return undefined; // The client keeps none, or elsewhere.
-  }
+  }, undefined); // The client keeps none, or elsewhere.
 }
 
 /** Whether one of the client's files has one of these fields, or a key among the variables that it sets. */

@@ -31,20 +31,16 @@ export type ClientFeatures = {
 };
 
 const VERSION_TIME_LIMIT_MS = 10_000;
-/** The first versions with what the oldest that can run our hooks do not have. */
-const FIRST_WITH_SUBAGENT_START = '2.0.76';
-const FIRST_WITH_EXEC_FORM = '2.1.139';
-const FIRST_WITH_POST_TOOL_BATCH = '2.1.150';
-/** The oldest one that this was tried with; whether older ones know it is not known. */
-const FIRST_WITH_ASYNC_HOOKS = '2.1.328';
-const OLDEST_EVENTS: ReadonlySet<HookEventName> = new Set<HookEventName>([
+/** By the first versions that have it; the last was not tried with older ones. */
+const FIRST = { someEvents: '2.0.76', execForm: '2.1.139', PostToolBatch: '2.1.150', asyncHooks: '2.1.328' };
+const OLDEST_EVENTS: readonly HookEventName[] = [
   ...(['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'SessionEnd'] as const),
   ...(['SubagentStop', 'Stop'] as const),
-]);
+];
 
 /** Whether every client that can run our hooks knows this event. */
 export function isKnownToAll(event: HookEventName): boolean {
-  return OLDEST_EVENTS.has(event);
+  return OLDEST_EVENTS.includes(event);
 }
 
 /** Asks the `claude` on PATH for its version; takes at most 10 seconds. Never throws. */
@@ -75,15 +71,13 @@ export function parseClientVersion(text: string): string | undefined {
 
 /** What this version can do. Of an unknown one only what every client since 2.0.76 understands is expected. */
 export function clientFeatures(version: string | undefined): ClientFeatures {
-  const isAtLeast = (first: string) => version !== undefined && Bun.semver.order(version, first) >= 0;
-  const knowsSubagentStart = version === undefined || isAtLeast(FIRST_WITH_SUBAGENT_START);
-  const knows = (event: HookEventName) => {
-    if (OLDEST_EVENTS.has(event)) return true;
-    return event === 'PostToolBatch' ? isAtLeast(FIRST_WITH_POST_TOOL_BATCH) : knowsSubagentStart;
-  };
+  const has = (what: keyof typeof FIRST) =>
+    version === undefined ? what === 'someEvents' : Bun.semver.order(version, FIRST[what]) >= 0;
+  const knows = (event: HookEventName) =>
+    isKnownToAll(event) || has(event === 'PostToolBatch' ? event : 'someEvents');
   return {
-    execForm: isAtLeast(FIRST_WITH_EXEC_FORM),
-    asyncHooks: isAtLeast(FIRST_WITH_ASYNC_HOOKS),
+    execForm: has('execForm'),
+    asyncHooks: has('asyncHooks'),
     events: [...new Set(HOOKS.map((hook) => hook.event))].filter(knows),
   };
 }
@@ -91,9 +85,7 @@ export function clientFeatures(version: string | undefined): ClientFeatures {
 /** The events of this mode that a client of this version does not know. */
 export function unknownEvents(version: string, mode: HookMode): HookEventName[] {
   const { events } = clientFeatures(version);
-  return hooksIn(mode)
-    .map((hook) => hook.event)
-    .filter((event) => !events.includes(event));
+  return hooksIn(mode).flatMap(({ event }) => (events.includes(event) ? [] : [event]));
 }
 
 /** What the user should know about hooks that are left out because of the client's version. */

@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { isRecord, type Json, readRecord, readRecords, readString, readTexts } from '../../core/guards.ts';
+import {
+  isRecord,
+  type Json,
+  lookOr,
+  readRecord,
+  readRecords,
+  readString,
+  readTexts,
+} from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
@@ -194,13 +202,11 @@ function sessionMode(_session: string | null, env: Environment): PermissionMode 
 function rolloutPath(env: Environment): string | undefined {
   const thread = env.CODEX_THREAD_ID ?? '';
   if (!SESSION_ID.test(thread)) return undefined;
-  try {
+  return lookOr(() => {
     const root = `${codexDirectory({ env, agentDir: null })}/sessions`;
     const days = below(root).flatMap(below).flatMap(below).slice(0, DAYS_MAX);
     return days.flatMap(below).find((path) => path.endsWith(`-${thread}.jsonl`));
-  } catch {
-    return undefined; // The client keeps none, or elsewhere.
-  }
+  }, undefined); // The client keeps none, or elsewhere.
 }
 
 export const codexConfiguration: ClientConfiguration = {
