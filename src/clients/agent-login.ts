@@ -4,6 +4,7 @@ import type { ClientName } from '../core/client-name.ts';
 import { lookOr } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { readRegularFile } from '../system/files.ts';
+import type { LinkedLogin } from './client.ts';
 import { clientNamed } from './clients.ts';
 import { type ClientUser, isNamed } from './route.ts';
 
@@ -62,10 +63,11 @@ export function userOf(
   return { env: loginEnvironment({ client, agentDir }, env), agentDir, cwd, read: readRegularFile };
 }
 
+type LoginUser = Pick<ClientUser, 'env' | 'agentDir'>;
+
 /** Brings the login to the private directory of a turn, for a client that looks for it there. @throws Error from the system. */
 export function bringLogin(client: ClientName, user: LoginUser, directory: string): void {
-  const { linked } = clientNamed(client).login;
-  if (linked !== undefined) linkFiles(linked.source(user), join(directory, linked.directory), linked.files);
+  linkFiles(client, user, directory, ({ files }) => files);
 }
 
 /**
@@ -73,20 +75,23 @@ export function bringLogin(client: ClientName, user: LoginUser, directory: strin
  * and its configuration in one place is to be the user's own. @throws Error from the system.
  */
 export function bringConfiguration(client: ClientName, user: LoginUser, directory: string): void {
-  const { linked } = clientNamed(client).login;
-  if (linked === undefined) return;
-  const source = linked.source(user);
-  const names = existsSync(source) ? readdirSync(source) : [];
-  const brought = names.filter((name) => !linked.ofSession.includes(name));
-  linkFiles(source, join(directory, linked.directory), brought);
+  linkFiles(client, user, directory, ({ ofSession }, source) =>
+    (existsSync(source) ? readdirSync(source) : []).filter((name) => !ofSession.includes(name)),
+  );
 }
 
-type LoginUser = Pick<ClientUser, 'env' | 'agentDir'>;
-
 /** As links: a copy would grow old, because each renewal of a login voids the one before. */
-function linkFiles(source: string, target: string, names: readonly string[]): void {
+function linkFiles(
+  client: ClientName,
+  user: LoginUser,
+  directory: string,
+  namesOf: (linked: LinkedLogin, source: string) => readonly string[],
+): void {
+  const { linked } = clientNamed(client).login;
+  if (linked === undefined) return;
+  const [source, target] = [linked.source(user), join(directory, linked.directory)];
   mkdirSync(target, { recursive: true, mode: 0o700 });
-  for (const name of names) {
+  for (const name of namesOf(linked, source)) {
     if (existsSync(join(source, name)) && !existsSync(join(target, name)))
       symlinkSync(join(source, name), join(target, name));
   }

@@ -6,7 +6,7 @@ import type { SaidOrDone } from '../runs/model/run-log.ts';
 import { NO_TOOLS, type ToolPolicy } from '../runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
-import { type ClientUser, commonEnv, PASSED_ON, type Route } from './route.ts';
+import { type ClientUser, PASSED_ON, type Route } from './route.ts';
 import type { McpRegistration } from './server-entry.ts';
 import {
   type HookCall,
@@ -94,16 +94,18 @@ type ClientLogin = {
   readonly variable?: string;
   /** Logins of the caller's environment, which the client would take instead of the agent's. */
   readonly variables: readonly string[];
-  /** For a client whose home is the turn's own directory: what of the user's is linked there. */
-  readonly linked?: {
-    /** The client's directory below a home. */
-    readonly directory: string;
-    readonly source: (user: Pick<ClientUser, 'env' | 'agentDir'>) => string;
-    /** What belongs to the login. */
-    readonly files: readonly string[];
-    /** What a session is found by, or grows with it: it stays the run's own. */
-    readonly ofSession: readonly string[];
-  };
+  readonly linked?: LinkedLogin;
+};
+
+/** For a client whose home is the turn's own directory: what of the user's is linked there. */
+export type LinkedLogin = {
+  /** The client's directory below a home. */
+  readonly directory: string;
+  readonly source: (user: Pick<ClientUser, 'env' | 'agentDir'>) => string;
+  /** What belongs to the login. */
+  readonly files: readonly string[];
+  /** What a session is found by, or grows with it: it stays the run's own. */
+  readonly ofSession: readonly string[];
 };
 
 /** How a session of the client is recognised when one of its tools, or the client itself, asks for something. */
@@ -173,23 +175,20 @@ export type TurnCommand = {
   readonly passedOn: readonly string[];
 };
 
-/** What is to be run for a turn. */
+/**
+ * What is to be run for a turn. Hooks of ours end at once when they see the first variable, so that an analysis never feeds
+ * on itself; what the client leaves in its temporary directory, the prompt among it, goes with the private one.
+ */
 export function turnCommand(client: Client, request: TurnRequest): TurnCommand {
   const { route, agentDir, directory, policy } = request;
-  const {
-    env,
-    passedOn = [],
-    ...own
-  } = client.command({
-    ...request,
-    model: request.model ?? route.model,
-    tools: offeredTools(policy, client.tools ?? {}),
-    server: serverFor(policy, request.mcp),
-  });
+  const model = request.model ?? route.model;
+  const tools = offeredTools(policy, client.tools ?? {});
+  const own = client.command({ ...request, model, tools, server: serverFor(policy, request.mcp) });
+  const common = { SELF_GENERATION_INTERNAL: '1', TMPDIR: directory, TMP: directory, TEMP: directory };
   return {
     ...{ program: client.name, files: {}, keeps: [], ...own },
-    env: { ...commonEnv(directory), ...route.env, ...loginVariable(client, agentDir), ...env },
-    passedOn: [...PASSED_ON, ...passedOn, ...route.passedOn],
+    env: { ...common, ...route.env, ...loginVariable(client, agentDir), ...own.env },
+    passedOn: [...PASSED_ON, ...(own.passedOn ?? []), ...route.passedOn],
   };
 }
 

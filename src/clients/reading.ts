@@ -13,6 +13,7 @@ const REASON_LENGTH_MAX = 300;
 const MESSAGE_LENGTH_MAX = 4096;
 /** And of an output that is no result. */
 const OUTPUT_LENGTH_MAX = 4 * MESSAGE_LENGTH_MAX;
+const STDERR_LENGTH_MAX = 64 * 1024;
 /** Services wrap each other's errors: JSON in the message of a JSON. */
 const WRAPPINGS_MAX = 4;
 
@@ -97,7 +98,7 @@ export abstract class StreamReader implements TurnReader {
 
   /** Success only with the client's own word, a good exit, the session that was asked for, and a text. */
   conclude(exit: Exit | null, stderr: string): Conclusion {
-    const complaint = complaintIn(this.atEnd(stderr));
+    const complaint = complaintIn(this.atEnd(stderr.slice(-STDERR_LENGTH_MAX)));
     const { sessionId, verdict, problem, usage } = this;
     const text = this.text === null || this.text.trim() === '' ? null : this.text;
     const failed = (outcome: 'error' | 'unknown', ...words: (string | null | undefined)[]): Conclusion => {

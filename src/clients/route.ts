@@ -1,4 +1,4 @@
-import type { Json } from '../core/guards.ts';
+import { definedOnly, type Json } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 
 /**
@@ -75,21 +75,9 @@ export const FOR_COMMANDS: readonly string[] = [
   ...['REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'PIP_CERT', 'NIX_SSL_CERT_FILE', 'CARGO_HTTP_CAINFO'],
 ];
 
-/**
- * Set for every client. Hooks of ours end at once when they see the first, so that an analysis never feeds on itself;
- * what the client leaves in its temporary directory, the prompt among it, goes with the private one.
- */
-export function commonEnv(directory: string): Readonly<Record<string, string>> {
-  return { SELF_GENERATION_INTERNAL: '1', TMPDIR: directory, TMP: directory, TEMP: directory };
-}
-
 /** The variables of these names; a name that ends with `*` stands for all that begin so. */
 export function variablesNamed(env: Environment, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && isNamed(entry[0], names),
-    ),
-  );
+  return definedOnly(Object.fromEntries(Object.entries(env).filter(([name]) => isNamed(name, names))));
 }
 
 /** Whether a variable is among these names. */

@@ -1,5 +1,11 @@
 import { type Json, readRecord, readRecords, readString, readTexts } from '../core/guards.ts';
-import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
+import {
+  expandNames,
+  isToolAllowed,
+  policyName,
+  type ToolName,
+  type ToolPolicy,
+} from '../runs/model/tool-policy.ts';
 
 /** The tools of clients: which of them a child is offered, which of our server, and what hooks are told of their calls. */
 
@@ -65,20 +71,17 @@ function mayMeanOurs(pattern: string): boolean {
 export type HookCall = { readonly tool: string; readonly input: Json };
 
 const FILES_MAX = 20;
-/** What clients other than Claude Code call the tools that something can be learned from. Other names stay as they are. */
+/** The tools that something can be learned from, by their names in a policy. Other names stay as they are. */
 const NAMES: Readonly<Record<string, string>> = {
-  ...{ run_shell_command: 'Bash', bash: 'Bash', shell: 'Bash', exec_command: 'Bash' },
-  ...{ read_file: 'Read', read: 'Read', write_file: 'Write', write: 'Write' },
-  ...{ replace: 'Edit', edit: 'Edit', multiedit: 'Edit' },
-  ...{ search_file_content: 'Grep', grep_search: 'Grep', grep: 'Grep', glob: 'Glob' },
+  ...{ exec: 'Bash', read: 'Read', write: 'Write', edit: 'Edit', grep: 'Grep', glob: 'Glob' },
 };
 const FILE_FIELDS = ['file_path', 'filePath', 'absolute_path', 'path'];
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit']);
 
 /** What the hooks would have been told of the call; of a patch, one call for each file that it changes. */
 export function hookCalls({ tool, input }: HookCall): HookCall[] {
-  if (tool === 'apply_patch' || tool === 'patch') return patchedFiles(input);
-  const name = NAMES[tool] ?? tool;
+  if (policyName(tool) === 'apply_patch') return patchedFiles(input);
+  const name = NAMES[policyName(tool)] ?? tool;
   if (name === 'Bash') {
     const isInBackground = input.is_background === true ? { run_in_background: true } : {};
     return [{ tool: name, input: { ...input, ...isInBackground, command: commandOf(input) } }];

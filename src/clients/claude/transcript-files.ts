@@ -1,4 +1,4 @@
-import { isRecord, type Json, parseJson, readString, reasonOf } from '../../core/guards.ts';
+import { isRecord, type Json, lookOr, parseJson, readString, reasonOf } from '../../core/guards.ts';
 import { fingerprint } from '../../core/text.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
 import { LineReader, readFirstLine } from '../../system/lines.ts';
@@ -194,15 +194,14 @@ const NO_OUTLINE = { firstTs: '', directory: undefined, sessionId: undefined, is
 
 /** Reads until the first prompt; undefined when the file cannot be read. */
 function outlineOf(path: string): TranscriptOutline | undefined {
-  let reader: LineReader | undefined;
-  try {
-    reader = new LineReader(path, { chunkBytes: HEAD_BYTES_MAX, lineBytesMax: OUTLINE_BYTES_MAX });
-    return readOutline(reader);
-  } catch {
-    return undefined; // Not there, or not for us: the import itself meets the reason and reports it.
-  } finally {
-    reader?.close();
-  }
+  return lookOr(() => {
+    const reader = new LineReader(path, { chunkBytes: HEAD_BYTES_MAX, lineBytesMax: OUTLINE_BYTES_MAX });
+    try {
+      return readOutline(reader);
+    } finally {
+      reader.close();
+    }
+  }, undefined); // Not there, or not for us: the import itself meets the reason and reports it.
 }
 
 function readOutline(reader: LineReader): TranscriptOutline {

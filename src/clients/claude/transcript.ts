@@ -114,8 +114,9 @@ export function readEntry(entry: unknown, owner: TranscriptOwner, calls: OpenCal
         : NOTHING;
     case 'user': {
       const results = blocksOf(entry).filter((block) => block.type === 'tool_result');
+      const isAlone = results.length === 1;
       if (results.length > 0)
-        return results.flatMap((result) => readResult(result, entry, { owner, calls, results }));
+        return results.flatMap((result) => readResult(result, entry, { owner, calls, isAlone }));
       return owner.agentId === null && isOfTheUser(entry) ? readPrompt(entry.message, entry, owner) : NOTHING;
     }
     case 'attachment':
@@ -152,14 +153,15 @@ function hasStopped(entry: Json, owner: TranscriptOwner): boolean {
   return owner.agentId !== null && reason === 'end_turn' && entry.isApiErrorMessage !== true;
 }
 
-/** `results`: all those of the entry. */
-type ResultContext = { readonly owner: TranscriptOwner; readonly calls: OpenCalls; readonly results: Json[] };
+/** `isAlone`: the entry has no other result. */
+type ResultContext = {
+  readonly owner: TranscriptOwner;
+  readonly calls: OpenCalls;
+  readonly isAlone: boolean;
+};
 
-function readResult(
-  result: Json,
-  entry: Json,
-  { owner, calls, results }: ResultContext,
-): readonly Happening[] {
+function readResult(result: Json, entry: Json, context: ResultContext): readonly Happening[] {
+  const { owner, calls, isAlone } = context;
   const id = readString(result, 'tool_use_id') ?? '';
   const call = calls.close(id);
   if (call === undefined) return [{ kind: 'passed-over', why: 'resultsWithoutCall' }];
@@ -172,7 +174,7 @@ function readResult(
     ...(movesTheShell(call) && call.cwd !== undefined ? { cwd: call.cwd } : {}),
   };
   const response =
-    results.length === 1 && isRecord(entry.toolUseResult)
+    isAlone && isRecord(entry.toolUseResult)
       ? { ...entry.toolUseResult, stdout: text, stderr: '' }
       : responseIn(text);
   // A command that was stopped has returned, for the hooks, although the model is told of an error.

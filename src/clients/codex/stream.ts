@@ -5,7 +5,6 @@ import { usageIn, usageSince } from '../usage.ts';
 
 /** More calls at once there are hardly ever; of one that is forgotten the call is told of twice. */
 const OPEN_MAX = 64;
-const STDERR_LENGTH_MAX = 64 * 1024;
 const TOKENS = ['input_tokens', 'output_tokens', 'cached_input_tokens', 'cache_write_input_tokens'];
 
 /**
@@ -19,7 +18,7 @@ export class CodexReader extends StreamReader {
 
   /** What the client says to a person, without the log that it writes beside. */
   protected override atEnd(stderr: string): string {
-    const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
+    const lines = stderr.split('\n');
     return lines.filter((line) => !/^(?:\d{4}-\d\d-\d\dT\S+ +[A-Z]|WARNING: )/.test(line)).join('\n');
   }
 

@@ -120,7 +120,7 @@ function usageIn(stats: Json): Usage {
 
 /** What the client says to a person before it ends without a result, between notices of all kinds. */
 function complaintOf(stderr: string): string | null {
-  const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
+  const lines = stderr.split('\n');
   const complaint = /^(?:Error(?! executing tool)|Please|Invalid|Unknown|No input|When using)\b/;
   const said = lines.findLast((line) => complaint.test(line));
   return said === undefined ? null : cutWord(said);
@@ -131,8 +131,6 @@ function isAboutModel(message: string): boolean {
   const refusal = /not found|no such|not supported|does not exist|unknown/i;
   return /\bmodels?\b/i.test(message) && refusal.test(message);
 }
-
-const STDERR_LENGTH_MAX = 64 * 1024;
 
 /** Exit codes of Gemini CLI's commands, by the conversation in the run's home: its output does not say them. */
 
