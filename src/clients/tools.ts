@@ -84,7 +84,9 @@ export function hookCalls({ tool, input }: HookCall): HookCall[] {
   const name = NAMES[policyName(tool)] ?? tool;
   if (name === 'Bash') {
     const isInBackground = input.is_background === true ? { run_in_background: true } : {};
-    return [{ tool: name, input: { ...input, ...isInBackground, command: commandOf(input) } }];
+    const said = input.command ?? input.cmd; // A command line, or its words.
+    const command = Array.isArray(said) ? readTexts(said).join(' ') : said;
+    return [{ tool: name, input: { ...input, ...isInBackground, command } }];
   }
   if (!FILE_TOOLS.has(name)) return [{ tool: name, input }];
   const file = FILE_FIELDS.map((field) => readString(input, field)).find((path) => path !== undefined);
@@ -105,12 +107,6 @@ const REFUSALS: readonly RegExp[] = [
 /** Whether a policy kept the call back: nothing of the project has failed then, and no hook would be told. */
 export function isRefused(text: string): boolean {
   return REFUSALS.some((refusal) => refusal.test(text));
-}
-
-/** A command line, or its words. */
-function commandOf(input: Json): unknown {
-  const command = input.command ?? input.cmd;
-  return Array.isArray(command) ? readTexts(command).join(' ') : command;
 }
 
 /** From the client's own list of changes, or from the patch itself. */

@@ -53,7 +53,8 @@ function route(user: ClientUser): Route {
   const files = [`${directory}/settings.json`, ...OF_ADMINISTRATOR];
   const own = readRecord(files.map((path) => configIn(path, user)).reduce(merged, {}), 'env');
   if (isTrusted(user)) refuseProject(user);
-  const clouds = Object.entries(CLOUDS).filter(([name]) => isOn(own[name] ?? env[name]));
+  const isOff = (value: unknown) => typeof value !== 'string' || /^(?:|0|false|no|off)$/i.test(value.trim());
+  const clouds = Object.entries(CLOUDS).filter(([name]) => !isOff(own[name] ?? env[name]));
   return { model: null, settings: {}, env: {}, passedOn: [...OWN, ...clouds.flatMap(([, names]) => names)] };
 }
 
@@ -85,11 +86,6 @@ function refuseProject(user: ClientUser): void {
         'settings do, and only those are given to it',
     );
   }
-}
-
-/** Whether a variable of a switch is set to something that means yes. */
-function isOn(value: unknown): boolean {
-  return typeof value === 'string' && !/^(?:|0|false|no|off)$/i.test(value.trim());
 }
 
 const MODES: Readonly<Record<string, PermissionMode>> = {

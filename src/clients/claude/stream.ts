@@ -20,7 +20,7 @@ export class ClaudeReader extends StreamReader {
     if (typeof line.parent_tool_use_id === 'string') return [];
     return this.of(line.type, {
       system: () => this.#notice(line),
-      assistant: () => (isModels(line) ? this.#message(line) : this.#clientsWords(line)),
+      assistant: () => this.#message(line, readRecord(line, 'message')),
       user: () => blocksOf(line).flatMap(userEvent),
       result: () => this.#result(line),
     });
@@ -41,13 +41,16 @@ export class ClaudeReader extends StreamReader {
   }
 
   /** A line of an answer of the model: one or more blocks of a message. */
-  #message(line: Json): AgentEvent[] {
-    const message = readRecord(line, 'message');
+  #message(line: Json, message: Json): AgentEvent[] {
+    // The client speaks in the model's place when the service refuses.
+    if (line.error !== undefined || message.model === '<synthetic>') return this.#clientsWords(line);
     const messageId = wordAt(message, 'id');
     const goesOn = messageId === this.#messageId;
     if (!goesOn) this.#settled = this.usage;
     this.#messageId = messageId;
-    this.usage = addUsage(this.#settled, usageOf(message));
+    // The output is counted at the start of the message, so it is next to nothing; the result knows better.
+    const usage = withCache(usageIn(readRecord(message, 'usage'), OF_MESSAGE));
+    this.usage = addUsage(this.#settled, { ...usage, model: wordAt(message, 'model') || null });
     const blocks = blocksOf(line);
     const said = blocks.map((block) => (block.type === 'text' ? textAt(block, 'text') : '')).join('');
     if (said !== '') this.say(said, goesOn);
@@ -73,16 +76,31 @@ export class ClaudeReader extends StreamReader {
     const problem = problemOf(line);
     const said = textAt(line, 'result');
     if (problem === undefined && said.trim() !== '') this.say(said);
-    const known = { said: this.usage, reported: this.#reported, before: this.start.before };
-    this.usage = turnUsage(line, known);
+    this.usage = this.#turnUsage(line);
     this.#reported = this.usage;
     return [{ kind: 'usage', usage: this.usage }, this.end(problem === undefined ? null : cutWord(problem))];
   }
-}
 
-/** Whether the message is the model's; the client speaks in its place when the service refuses. */
-function isModels(line: Json): boolean {
-  return line.error === undefined && readString(readRecord(line, 'message'), 'model') !== '<synthetic>';
+  /**
+   * Of the turn, by its result. What models took since the last result is in a record of its own, by model, those asked
+   * on the side included; the client's totals go on over the whole session. Releases without that record say less.
+   */
+  #turnUsage(result: Json): Usage {
+    const said = this.usage;
+    const byModel = readRecord(result, 'model_usage_since_last_result');
+    const models = Object.keys(byModel);
+    if (models.length > 0) {
+      const parts = models.map((model) => withCache(usageIn(readRecord(byModel, model), OF_MODEL)));
+      const model = mainModel(byModel, 'outputTokens') ?? said.model;
+      return { ...parts.reduce(addUsage, this.#reported), model };
+    }
+    const tokens = withCache(usageIn(readRecord(result, 'usage'), OF_MESSAGE));
+    // After an error the client may say zero where the messages say more.
+    const known = (tokens.inputTokens ?? -1) >= (said.inputTokens ?? -1) ? tokens : said;
+    const model = mainModel(readRecord(result, 'modelUsage'), 'outputTokens') ?? said.model;
+    const costUsd = sinceBefore(readAmount(result, 'total_cost_usd'), this.start.before.costUsd);
+    return { ...priced(known, costUsd), model };
+  }
 }
 
 /** What speaks against a good end, in the client's words where it has any. */
@@ -121,41 +139,6 @@ function userEvent(block: Json): AgentEvent[] {
 
 function textOf(blocks: readonly Json[]): string {
   return blocks.flatMap((block) => readString(block, 'text') || []).join('\n');
-}
-
-/** Of a message. Its output is counted at its start, so it is next to nothing; the result knows better. */
-function usageOf(message: Json): Usage {
-  const model = wordAt(message, 'model') || null;
-  return { ...withCache(usageIn(readRecord(message, 'usage'), OF_MESSAGE)), model };
-}
-
-type Known = {
-  /** By the messages of the turn. */
-  readonly said: Usage;
-  /** By earlier results of the turn. */
-  readonly reported: Usage;
-  /** By the turns before, of the same session. */
-  readonly before: Usage;
-};
-
-/**
- * Of the turn, by its result. What models took since the last result is in a record of its own, by model, those asked on
- * the side included; the client's totals go on over the whole session. Releases without that record say less.
- */
-function turnUsage(result: Json, { said, reported, before }: Known): Usage {
-  const byModel = readRecord(result, 'model_usage_since_last_result');
-  const models = Object.keys(byModel);
-  if (models.length > 0) {
-    const all = models
-      .map((model) => withCache(usageIn(readRecord(byModel, model), OF_MODEL)))
-      .reduce(addUsage, reported);
-    return { ...all, model: mainModel(byModel, 'outputTokens') ?? said.model };
-  }
-  const tokens = withCache(usageIn(readRecord(result, 'usage'), OF_MESSAGE));
-  // After an error the client may say zero where the messages say more.
-  const known = (tokens.inputTokens ?? -1) >= (said.inputTokens ?? -1) ? tokens : said;
-  const model = mainModel(readRecord(result, 'modelUsage'), 'outputTokens') ?? said.model;
-  return { ...priced(known, sinceBefore(readAmount(result, 'total_cost_usd'), before.costUsd)), model };
 }
 
 const OF_MESSAGE = [

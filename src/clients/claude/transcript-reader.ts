@@ -215,7 +215,8 @@ class TranscriptCursor implements Merged {
       const entry = line.kind === 'line' ? parseLine(line.bytes) : undefined;
       if (entry === undefined && !line.isEnded) break; // It is being written.
       if (line.kind === 'too-long') passedOver.longLines++;
-      else if (entry === undefined && !isBlank(line.bytes)) passedOver.brokenLines++;
+      else if (entry === undefined && !line.bytes.every((byte) => WHITE_SPACE.includes(byte)))
+        passedOver.brokenLines++;
       this.isConversation ||= isRecord(entry) && CONVERSATION.has(entry.type);
       const [first, ...rest] = this.#eventsOf(entry, line.start);
       const before = this.place;
@@ -264,10 +265,6 @@ function parseLine(bytes: Uint8Array): unknown {
 }
 
 const WHITE_SPACE = [0x20, 0x09, 0x0d];
-
-function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => WHITE_SPACE.includes(byte));
-}
 
 /** A reader of the whole lines from this place on. */
 function openAt(path: string, from: number, isWithinLine: boolean, lineBytesMax: number): LineReader {

@@ -166,17 +166,24 @@ function readResult(result: Json, entry: Json, context: ResultContext): readonly
   const call = calls.close(id);
   if (call === undefined) return [{ kind: 'passed-over', why: 'resultsWithoutCall' }];
   const text = textIn(result.content);
+  // Of a command that changes the shell's directory the entry of its result says where that stands after it. For others this
+  // entry is the one to trust; that of the call may be older than the call before it.
+  const movesTheShell = /\b(?:cd|pushd|popd)\b/.test(readString(call.input, 'command') ?? '');
   const payload = {
     tool_name: call.tool,
     tool_input: call.input,
     tool_use_id: id,
     remark: call.remark,
-    ...(movesTheShell(call) && call.cwd !== undefined ? { cwd: call.cwd } : {}),
+    ...(movesTheShell && call.cwd !== undefined ? { cwd: call.cwd } : {}),
   };
-  const response =
+  const isInBackground = text.startsWith('Command running in background with ID');
+  // Sub-agents' transcripts have only the text of a result.
+  const response: Json =
     isAlone && isRecord(entry.toolUseResult)
       ? { ...entry.toolUseResult, stdout: text, stderr: '' }
-      : responseIn(text);
+      : isInBackground
+        ? { backgroundTaskId: '' }
+        : { stdout: text };
   // A command that was stopped has returned, for the hooks, although the model is told of an error.
   if (result.is_error !== true || response.interrupted === true)
     return happenings(entry, owner, { ...payload, hook_event_name: 'PostToolUse', tool_response: response });
@@ -186,21 +193,6 @@ function readResult(result: Json, entry: Json, context: ResultContext): readonly
     ? { hook_event_name: 'PostToolBatch', tool_calls: [{ ...payload, tool_response: text }] }
     : { ...payload, hook_event_name: 'PostToolUseFailure', error: text };
   return happenings(entry, owner, failure);
-}
-
-/**
- * Returns true for a command that changes the shell's directory: the entry of its result says where that stands after
- * it. For others this entry is the one to trust; that of the call may be older than the call before it.
- */
-function movesTheShell(call: Call): boolean {
-  return /\b(?:cd|pushd|popd)\b/.test(readString(call.input, 'command') ?? '');
-}
-
-/** Sub-agents' transcripts have only the text of a result. */
-function responseIn(text: string): Json {
-  return text.startsWith('Command running in background with ID')
-    ? { backgroundTaskId: '' }
-    : { stdout: text };
 }
 
 /** How clients that do not mark a refused or interrupted call word it. The hooks never see these. */

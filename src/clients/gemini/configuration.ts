@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { readRecord, readString, readTexts } from '../../core/guards.ts';
-import { type PermissionMode, type Permissions, parseRule } from '../../runs/model/permissions.ts';
+import { type PermissionMode, type Permissions, parseRules } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
 import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
 import { HANDED_ON } from '../server-entry.ts';
@@ -46,7 +46,8 @@ function route(user: ClientUser): Route {
   const directory = geminiDirectory(user);
   const settings = configIn(`${directory}/settings.json`, user);
   if (isTrusted(directory, user)) refuseProject(user);
-  const said = variablesIn(dotenv(directory, user));
+  const inHome = user.agentDir === null ? [`${homeOf(user)}/.env`] : [];
+  const said = variablesIn(firstText([`${directory}/.env`, ...inHome], user)); // The client reads one, the nearer one.
   const known = { ...said, ...user.env };
   const asked = readString(readRecord(readRecord(settings, 'security'), 'auth'), 'selectedType');
   const kind = asked || known[LOGIN_KIND] || kindOf(known, hasAccount(directory, user));
@@ -60,12 +61,6 @@ function route(user: ClientUser): Route {
     },
     passedOn: [...OWN, ...(CLOUD[kind ?? ''] ?? [])],
   };
-}
-
-/** The client reads one of them, the nearer one. */
-function dotenv(directory: string, user: ClientUser): string {
-  const inHome = user.agentDir === null ? [`${homeOf(user)}/.env`] : [];
-  return firstText([`${directory}/.env`, ...inHome], user);
 }
 
 /** The text of the first of these files that there is. */
@@ -136,17 +131,13 @@ function permissions(user: ClientUser): Permissions {
   const mode = readString(readRecord(settings, 'general'), 'defaultApprovalMode');
   const tools = readRecord(settings, 'tools');
   const isAsked = folderTrust.enabled !== false && !isTrusted(directory, user); // It asks there whatever the mode is.
+  // What is not on the list of all the tools that there are; of commands, some on it are no more than those.
+  const all = Array.isArray(tools.core) ? parseRules(rulesOf(tools.core)).map(({ tool }) => tool) : CHANGING;
   return {
     mode: isAsked ? 'default' : (MODES[mode ?? ''] ?? 'default'),
     allow: ['web_search', ...rulesOf(tools.allowed)], // The first is never asked about.
-    deny: [...rulesOf(tools.exclude), ...(Array.isArray(tools.core) ? missingOf(rulesOf(tools.core)) : [])],
+    deny: [...rulesOf(tools.exclude), ...CHANGING.filter((tool) => !all.includes(tool))],
   };
-}
-
-/** What is not on the list of all the tools that there are; of commands, some on it are no more than those. */
-function missingOf(names: readonly string[]): string[] {
-  const tools = names.flatMap((name) => parseRule(name)?.tool ?? []);
-  return CHANGING.filter((tool) => !tools.includes(tool));
 }
 
 /** `run_shell_command(git)` speaks of what begins with that word. */

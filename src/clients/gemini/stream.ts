@@ -13,7 +13,7 @@ import { realPath } from '../../system/atomic-file.ts';
 import { readTail } from '../../system/lines.ts';
 import type { AgentEvent, ExitCodes } from '../client.ts';
 import { cutWord, StreamReader, textAt, wordAt } from '../reading.ts';
-import { mainModel, readAmount } from '../usage.ts';
+import { mainModel, readAmount, usageIn } from '../usage.ts';
 
 /** The command as which a prompt goes in; the client says it again, with the prompt. */
 export const MESSAGE_COMMAND = 'self-generation-message';
@@ -94,7 +94,7 @@ export class GeminiReader extends StreamReader {
   }
 
   #result(line: Json): AgentEvent[] {
-    this.usage = usageIn(readRecord(line, 'stats'));
+    this.usage = usageOf(readRecord(line, 'stats'));
     const isError = line.status !== 'success' || this.#stopped !== null;
     const said = readString(readRecord(line, 'error'), 'message')?.replace(/^\[API Error: (.*)\]$/s, '$1');
     const problem = isError ? cutWord(this.#stopped ?? said ?? this.problem ?? 'the turn failed') : null;
@@ -103,19 +103,13 @@ export class GeminiReader extends StreamReader {
 }
 
 /** Thoughts are in the total alone. After an error of the service all is 0, whatever was used before. */
-function usageIn(stats: Json): Usage {
+function usageOf(stats: Json): Usage {
   const total = readAmount(stats, 'total_tokens');
   if (total === null || total === 0) return NO_USAGE;
-  const inputTokens = readAmount(stats, 'input_tokens');
-  const answer = readAmount(stats, 'output_tokens');
-  const rest = inputTokens === null ? null : total - inputTokens;
-  return {
-    ...NO_USAGE,
-    inputTokens,
-    outputTokens: rest === null || (answer !== null && answer > rest) ? answer : rest,
-    cacheReadTokens: readAmount(stats, 'cached'),
-    model: mainModel(readRecord(stats, 'models'), 'output_tokens'),
-  };
+  const { outputTokens: answer, ...usage } = usageIn(stats, ['input_tokens', 'output_tokens', 'cached']);
+  const rest = usage.inputTokens === null ? null : total - usage.inputTokens;
+  const outputTokens = rest === null || (answer !== null && answer > rest) ? answer : rest;
+  return { ...usage, outputTokens, model: mainModel(readRecord(stats, 'models'), 'output_tokens') };
 }
 
 /** What the client says to a person before it ends without a result, between notices of all kinds. */

@@ -47,11 +47,12 @@ function route(user: ClientUser, asked: string | null): Route {
   const config = opencodeConfig(user);
   const model = asked ?? configuredModel(config) ?? recentModel(user);
   const providers = readRecord(config, 'provider');
+  const ids = model === null ? chosenByClient(Object.keys(providers), user.env) : [providerOf(model)];
   const settings = {
     ...picked(config, CARRIED),
-    ...(model === null ? {} : onlyProvider(providerOf(model), providers)),
+    // No other provider is to be asked for anything.
+    ...(model === null ? {} : { enabled_providers: ids, provider: picked(providers, ids) }),
   };
-  const ids = model === null ? chosenByClient(Object.keys(providers), user.env) : [providerOf(model)];
   return {
     model: asked === null ? model : null,
     settings,
@@ -61,11 +62,6 @@ function route(user: ClientUser, asked: string | null): Route {
       ...variablesIn(JSON.stringify(settings)),
     ],
   };
-}
-
-/** What of the configuration is of one provider, and that no other is to be asked for anything. */
-function onlyProvider(id: string, providers: Json): Json {
-  return { enabled_providers: [id], provider: id in providers ? { [id]: providers[id] } : {} };
 }
 
 /** The whole configuration, the later file being the stronger. */
