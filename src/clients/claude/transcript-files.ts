@@ -1,4 +1,4 @@
-import { isRecord, type Json, lookOr, parseJson, readString, reasonOf } from '../../core/guards.ts';
+import { isRecord, lookOr, parseJson, readString, reasonOf } from '../../core/guards.ts';
 import { fingerprint } from '../../core/text.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
 import { LineReader, readFirstLine } from '../../system/lines.ts';
@@ -39,15 +39,6 @@ type TranscriptOutline = {
   readonly isAnalysis: boolean;
 };
 
-type TranscriptListing = {
-  /** The one that began first comes first. */
-  readonly sessions: readonly TranscriptSession[];
-  readonly filesFound: number;
-  readonly filesUnchanged: number;
-  readonly linksNotFollowed: number;
-  readonly unreadable: readonly Unreadable[];
-};
-
 /** How far a transcript has been read. */
 export type ReadingPlace = {
   /** Where the next reading begins: the line of a call without a result, or the end of what was looked at. */
@@ -65,13 +56,17 @@ export type FileProgress = TranscriptPlace & { readonly isElsewhere?: true };
 /** How far a file has been read; undefined for one that is not known. */
 type ProgressOf = (path: string, head: string) => FileProgress | undefined;
 
-/** Finds the transcripts below directories, and which of them have something new. Never throws for a single file. */
-export function listTranscripts(roots: readonly string[], progressOf: ProgressOf): TranscriptListing {
+/**
+ * Finds the transcripts below directories, and which of them have something new; the session that began first comes
+ * first. Never throws for a single file.
+ */
+export function listTranscripts(roots: readonly string[], progressOf: ProgressOf) {
   const unreadable: Unreadable[] = [];
   const found = roots.map((root) => findFiles(root, '.jsonl'));
   const files = new Map(found.flatMap((one) => one.files).map((file) => [file.path, file]));
   const onUnreadable = (path: string, reason: string) => void unreadable.push({ path, reason });
-  const placed = [...files.values()].flatMap((file) => placedFile(file, { progressOf, onUnreadable }));
+  const placing = { progressOf, onUnreadable, isWanted: () => true };
+  const placed = [...files.values()].flatMap((file) => placedFile(file, placing));
   const changed = placed.filter(({ seen, bytes }) => seen !== bytes);
   const sessions = [...Map.groupBy(changed, mainOf)].map(([main, group]) => session(main, group));
   return {
@@ -91,7 +86,7 @@ type SessionPlace = {
   readonly agent?: string | undefined;
   /** Whether there is anything in a file to be read now. */
   readonly isWanted: (file: FoundFile) => boolean;
-  readonly onUnreadable: Placing['onUnreadable'];
+  readonly onUnreadable: (path: string, reason: string) => void;
 };
 
 /** The transcripts of one session that have something new; undefined when none has. Never throws for a single file. */
@@ -120,16 +115,12 @@ function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
 const HEAD_BYTES_MAX = 64 * 1024;
 const DECODER = new TextDecoder();
 
-type Placing = {
-  readonly progressOf: ProgressOf;
-  readonly isWanted?: SessionPlace['isWanted'];
-  readonly onUnreadable: (path: string, reason: string) => void;
-};
+type Placing = Pick<SessionPlace, 'isWanted' | 'onUnreadable'> & { readonly progressOf: ProgressOf };
 
 /** The file with its place; none where there is no line, or none of it is wanted. */
 function placedFile(file: FoundFile, { progressOf, isWanted, onUnreadable }: Placing): TranscriptFile[] {
   try {
-    if (isWanted?.(file) === false || file.bytes === 0) return [];
+    if (!isWanted(file) || file.bytes === 0) return [];
     const firstLine = readFirstLine(file.path, HEAD_BYTES_MAX);
     if (firstLine === undefined) return [];
     const head = fingerprint(DECODER.decode(firstLine));
@@ -204,6 +195,8 @@ function outlineOf(path: string): TranscriptOutline | undefined {
   }, undefined); // Not there, or not for us: the import itself meets the reason and reports it.
 }
 
+const SOMEBODY: TranscriptOwner = { sessionId: '', agentId: null, agentType: null };
+
 function readOutline(reader: LineReader): TranscriptOutline {
   let found: TranscriptOutline = NO_OUTLINE;
   for (let count = 0; count < OUTLINE_LINES_MAX; count++) {
@@ -217,19 +210,11 @@ function readOutline(reader: LineReader): TranscriptOutline {
       sessionId: found.sessionId || readString(entry, 'sessionId'),
       isAnalysis: false,
     };
-    const prompt = firstPromptIn(entry);
-    if (prompt !== undefined)
-      return { ...found, isAnalysis: prompt.slice(0, MARK_WITHIN).includes(ANALYSIS_MARK) };
+    const [first] = readEntry(entry, SOMEBODY, new OpenCalls());
+    if (first?.kind === 'event' && first.event.name === 'UserPromptSubmit')
+      return { ...found, isAnalysis: first.event.prompt.slice(0, MARK_WITHIN).includes(ANALYSIS_MARK) };
   }
   return found;
-}
-
-const SOMEBODY: TranscriptOwner = { sessionId: '', agentId: null, agentType: null };
-
-function firstPromptIn(entry: Json): string | undefined {
-  const [found] = readEntry(entry, SOMEBODY, new OpenCalls());
-  if (found?.kind !== 'event' || found.event.name !== 'UserPromptSubmit') return undefined;
-  return found.event.prompt;
 }
 
 function compare(left: string, right: string): number {

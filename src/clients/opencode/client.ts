@@ -7,7 +7,7 @@ import {
   parseRules,
   pathRules,
 } from '../../runs/model/permissions.ts';
-import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
+import { isToolAllowed } from '../../runs/model/tool-policy.ts';
 import type { Client, OwnCommand, OwnRequest } from '../client.ts';
 import { hookCalls, MCP_SERVER_NAME, type OwnTools } from '../tools.ts';
 import { OPENCODE_PLACES, opencodeConfiguration } from './configuration.ts';
@@ -115,7 +115,10 @@ function configuration(request: OwnRequest): object {
 
 /** The last rule that fits decides. */
 function toolRules({ policy, permissions, tools, server }: OwnRequest): Readonly<Json> {
-  const allowed = [...tools, ...(canEdit(policy) ? ['edit'] : [])];
+  // All that write go together; a list of what is allowed need not name the one that only some models have.
+  const canPatch = isToolAllowed({ ...policy, allow: null }, 'apply_patch');
+  const canEdit = canPatch && ['edit', 'write'].every((name) => isToolAllowed(policy, name));
+  const allowed = [...tools, ...(canEdit ? ['edit'] : [])];
   const denied = [...Object.keys(TOOLS), 'edit', ...DENIED].filter((name) => !allowed.includes(name));
   const own = (name: string) => `${MCP_SERVER_NAME}_${name}`;
   const allowedOwn = server === null ? [] : (server.only ?? ['*']);
@@ -176,12 +179,6 @@ function deniedPatterns(calls: string): string[] {
 
 function all(names: readonly string[], action: 'allow' | 'deny'): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map((name) => [name, action]));
-}
-
-/** Whether all that write are let through; a list of what is allowed need not name the one that only some models have. */
-function canEdit(policy: ToolPolicy): boolean {
-  const isDenied = (name: string) => !isToolAllowed({ ...policy, allow: null }, name);
-  return !isDenied('apply_patch') && ['edit', 'write'].every((name) => isToolAllowed(policy, name));
 }
 
 /**
