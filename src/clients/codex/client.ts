@@ -1,4 +1,11 @@
-import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../runs/model/permissions.ts';
+import {
+  granted,
+  mayUse,
+  NETWORK,
+  type Permissions,
+  parseRule,
+  pathRules,
+} from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import { RUN_VARIABLE } from '../../system/process-identity.ts';
 import type { Client, OwnCommand, OwnRequest } from '../client.ts';
@@ -46,8 +53,6 @@ export const codex: Client = {
   ...codexConfiguration,
 };
 
-const WRITING = ['write', 'edit', 'apply_patch'] as const;
-
 /** As settings, not as `--disable`: there a feature that another release does not have is an error. */
 const FEATURES_OFF: readonly string[] = [
   ...['hooks', 'plugins', 'apps', 'memories', 'tool_suggest', 'shell_snapshot'],
@@ -76,8 +81,10 @@ function ruleGaps(permissions: Permissions): readonly string[] {
 }
 
 function command(request: OwnRequest): OwnCommand {
-  const { prompt, session, model, route, thinking, policy, server } = request;
-  const writes = mayWrite(policy) && isWritable(request.permissions);
+  const { prompt, session, model, route, thinking, policy, permissions, server } = request;
+  // Who may run any command may write, unless some files are excepted.
+  const within = mayUse('exec', permissions) ? granted(permissions, ['edit']) : permissions;
+  const writes = mayWrite(policy) && mayUse('edit', within);
   // What a child must not see of its client's login.
   const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.entry.env })];
   const settings = [
@@ -143,16 +150,11 @@ function serverSettings({ entry, only, except }: ShownServer): string[] {
   );
 }
 
-/** Who may run any command may write, unless some files are excepted. */
-function isWritable(permissions: Permissions): boolean {
-  const allow = mayUse('exec', permissions) ? ['edit'] : [];
-  return mayUse('edit', { ...permissions, allow: [...permissions.allow, ...allow] });
-}
-
 /** One tool writes, so who denies any of its names denies it; a list of what is allowed need not have them all. */
 function mayWrite(policy: ToolPolicy): boolean {
   const may = (tool: string) => isToolAllowed(policy, tool);
-  const isDenied = WRITING.some((tool) => !isToolAllowed({ ...policy, allow: null }, tool));
+  const mayAll = { ...policy, allow: null };
+  const isDenied = ['write', 'edit', 'apply_patch'].some((tool) => !isToolAllowed(mayAll, tool));
   return !isDenied && (may('apply_patch') || (may('write') && may('edit')));
 }
 

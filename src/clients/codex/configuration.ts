@@ -60,14 +60,11 @@ function route(user: ClientUser): Route {
     throw new RouteRefusal(`Codex is not started: "profile" in "${path}" is of an earlier release`);
   const id = readString(config, 'model_provider') ?? OWN_PROVIDER;
   const known = readRecord(config, 'model_providers')[id];
-  const provider = isRecord(known) ? withoutKeys(known) : undefined;
-  const keyName = provider?.settings.env_key;
+  const { settings: provider, env } = withoutKeys(isRecord(known) ? known : {});
+  const { env_key: keyName, requires_openai_auth: needsOwn, aws } = provider;
+  const isSet = typeof keyName !== 'string' || ({ ...user.env, ...env }[keyName] ?? '').trim() !== '';
   // The client itself does not ask without it; its own provider's table it passes over.
-  if (
-    typeof keyName === 'string' &&
-    id !== OWN_PROVIDER &&
-    !({ ...user.env, ...provider?.env }[keyName] ?? '').trim()
-  ) {
+  if (!isSet && id !== OWN_PROVIDER) {
     throw new RouteRefusal(
       `Codex is not started: its key is in "${keyName}", says "model_providers.${id}" in "${path}", and that variable is ` +
         'not set here. Set it; where it is set and a client has started the MCP server, run "self-generation install ' +
@@ -77,7 +74,7 @@ function route(user: ClientUser): Route {
   const settings = {
     cli_auth_credentials_store: 'auto', // The login may be in the keyring.
     ...picked(config, CARRIED),
-    ...(provider === undefined ? {} : { model_providers: { [id]: provider.settings } }),
+    ...(isRecord(known) ? { model_providers: { [id]: provider } } : {}),
   };
   if (hasOpenKey(settings)) {
     throw new RouteRefusal(
@@ -85,32 +82,26 @@ function route(user: ClientUser): Route {
         'everybody on the machine could read; put it into a variable, with env_key or env_http_headers',
     );
   }
-  return {
-    model: readString(config, 'model') ?? null,
-    settings,
-    env: provider?.env ?? {},
-    passedOn: loginsOf(id, provider?.settings),
-  };
+  const logins = id === OWN_PROVIDER || needsOwn === true ? OWN_LOGINS : [];
+  const ofCloud = id === BEDROCK || aws !== undefined ? ['AWS_*'] : [];
+  const passedOn = [...keyVariables(provider), ...logins, ...ofCloud];
+  return { model: readString(config, 'model') ?? null, settings, env, passedOn };
 }
 
 /** The provider with each key replaced by the name of a variable, and those variables. */
-function withoutKeys(provider: Json): { readonly settings: Json; readonly env: Record<string, string> } {
-  const { experimental_bearer_token: token, http_headers: headers, ...rest } = provider;
+function withoutKeys({ experimental_bearer_token: token, http_headers: headers, ...rest }: Json) {
   const env: Record<string, string> = {};
   const settings: Json = { ...rest };
   if (typeof token === 'string' && rest.env_key === undefined) {
     env[KEY] = token;
     settings.env_key = KEY;
   }
-  const values = Object.entries(isRecord(headers) ? headers : {});
-  const names = values
-    .filter(([, value]) => typeof value === 'string')
-    .map(([header, value], index) => {
-      env[`${HEADER}${index}`] = String(value);
-      return [header, `${HEADER}${index}`];
-    });
-  if (names.length > 0)
-    settings.env_http_headers = { ...Object.fromEntries(names), ...readRecord(rest, 'env_http_headers') };
+  const values = Object.entries(isRecord(headers) ? headers : {}).filter(
+    ([, one]) => typeof one === 'string',
+  );
+  const names = Object.fromEntries(values.map(([header], index) => [header, `${HEADER}${index}`]));
+  for (const [header, value] of values) env[names[header] ?? ''] = String(value);
+  if (values.length > 0) settings.env_http_headers = { ...names, ...readRecord(rest, 'env_http_headers') };
   return { settings, env };
 }
 
@@ -134,16 +125,6 @@ function textsIn(value: unknown): string[] {
 function keyVariables(provider: Json): string[] {
   const named = [provider.env_key, ...Object.values(readRecord(provider, 'env_http_headers'))];
   return readTexts(named).filter((name) => /^\w+$/.test(name));
-}
-
-function loginsOf(id: string, provider: Json | undefined): string[] {
-  const { requires_openai_auth: needsOwn, aws } = provider ?? {};
-  const isOwn = id === OWN_PROVIDER || needsOwn === true;
-  return [
-    ...keyVariables(provider ?? {}),
-    ...(isOwn ? OWN_LOGINS : []),
-    ...(id === BEDROCK || aws !== undefined ? ['AWS_*'] : []),
-  ];
 }
 
 /** The arguments that carry a route over. */
