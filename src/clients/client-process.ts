@@ -172,9 +172,7 @@ async function waitFor(
   { timeoutMs, signal }: Waiting,
 ): Promise<CommandResult | undefined> {
   let isGone = false;
-  const gone = exited.then(() => {
-    isGone = true;
-  });
+  const gone = exited.then(() => true);
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     if (statSync(output).size + statSync(errors).size > OUTPUT_BYTES_MAX)
@@ -182,6 +180,6 @@ async function waitFor(
     if (isGone) return undefined;
     if (signal?.aborted) return { kind: 'failed', reason: 'it was interrupted' };
     if (performance.now() >= deadlineMs) return { kind: 'timed-out' };
-    await Promise.race([gone, sleep(TICK_MS)]);
+    isGone = await Promise.race([gone, sleep(TICK_MS, false)]);
   }
 }

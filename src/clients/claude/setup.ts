@@ -30,6 +30,8 @@ export type ClientFeatures = {
   readonly events: readonly HookEventName[];
 };
 
+type ClientWorld = { readonly env: Environment; readonly run: RunCommand; readonly platform: string };
+
 const VERSION_TIME_LIMIT_MS = 10_000;
 /** By the first versions that have it; the last was not tried with older ones. */
 const FIRST = { someEvents: '2.0.76', execForm: '2.1.139', PostToolBatch: '2.1.150', asyncHooks: '2.1.328' };
@@ -44,12 +46,7 @@ export function isKnownToAll(event: HookEventName): boolean {
 }
 
 /** Asks the `claude` on PATH for its version; takes at most 10 seconds. Never throws. */
-export async function findClientVersion(world: {
-  readonly env: Environment;
-  readonly run: RunCommand;
-  readonly platform: string;
-}): Promise<ClientVersion> {
-  const { env, run, platform } = world;
+export async function findClientVersion({ env, run, platform }: ClientWorld): Promise<ClientVersion> {
   const unknown = (reason: string) => ({ kind: 'unknown', reason }) as const;
   const path = findProgram('claude', env, platform);
   if (path === undefined) return unknown('there is no "claude" on PATH');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readRecord, readString, readTexts } from '../../core/guards.ts';
+import { lookOr, readRecord, readString, readTexts } from '../../core/guards.ts';
 import { type PermissionMode, type Permissions, parseRules } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
 import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
@@ -50,7 +50,9 @@ function route(user: ClientUser): Route {
   const said = variablesIn(firstText([`${directory}/.env`, ...inHome], user)); // The client reads one, the nearer one.
   const known = { ...said, ...user.env };
   const asked = readString(readRecord(readRecord(settings, 'security'), 'auth'), 'selectedType');
-  const kind = asked || known[LOGIN_KIND] || kindOf(known, hasAccount(directory, user));
+  // Where it is, and cannot be read, is the client's to find out.
+  const hasAccount = lookOr(() => user.read(`${directory}/oauth_creds.json`) !== undefined, true);
+  const kind = asked || known[LOGIN_KIND] || kindOf(known, hasAccount);
   const missing = Object.entries(said).filter(([name]) => user.env[name] === undefined);
   return {
     model: known.GEMINI_MODEL ? null : (readString(readRecord(settings, 'model'), 'name') ?? null),
@@ -103,14 +105,6 @@ function kindOf(env: Readonly<Record<string, string | undefined>>, hasAccount: b
   if (env.GOOGLE_GENAI_USE_VERTEXAI === 'true') return 'vertex-ai';
   if (env.GEMINI_API_KEY) return 'gemini-api-key';
   return hasAccount ? 'oauth-personal' : undefined;
-}
-
-function hasAccount(directory: string, { read }: ClientUser): boolean {
-  try {
-    return read(`${directory}/oauth_creds.json`) !== undefined;
-  } catch {
-    return true; // It is there; who may read it is the client's to find out.
-  }
 }
 
 function variablesIn(text: string): Readonly<Record<string, string | undefined>> {

@@ -149,6 +149,7 @@ const READING = ['read', 'grep', 'glob', 'list'] as const;
 function permissions(user: ClientUser): Permissions {
   const config = opencodeConfig(user);
   const agent = readRecord(readRecord(config, 'agent'), readString(config, 'default_agent') ?? 'build');
+  const byTool = (all: unknown) => (isRecord(all) ? all : all === undefined ? {} : { '*': all });
   const said = [config, agent]
     .flatMap((one) => [switchedOff(one), byTool(one.permission)])
     .reduce(merged, {});
@@ -164,17 +165,11 @@ function permissions(user: ClientUser): Permissions {
   };
 }
 
-function byTool(permission: unknown): Json {
-  if (isRecord(permission)) return permission;
-  return permission === undefined ? {} : { '*': permission };
-}
-
 /** An older way to say it; one permission is for all tools that write. */
 function switchedOff({ tools }: Json): Json {
-  const names = Object.entries(isRecord(tools) ? tools : {}).flatMap(([name, isOn]) => (isOn ? [] : [name]));
-  return Object.fromEntries(
-    names.map((name) => [/^(?:write|patch|multiedit)$/.test(name) ? 'edit' : name, 'deny']),
-  );
+  const off = Object.entries(isRecord(tools) ? tools : {}).filter(([, isOn]) => !isOn);
+  const names = off.map(([name]) => (/^(?:write|patch|multiedit)$/.test(name) ? 'edit' : name));
+  return Object.fromEntries(names.map((name) => [name, 'deny']));
 }
 
 /** The last rule that fits decides, so that none before one for every call means anything. */
