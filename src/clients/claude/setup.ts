@@ -148,8 +148,7 @@ export function commandText(name: CommandName): string {
 }
 
 /** A shorter name would be found inside nearly every agent type, because RA-401 looks for it as a part. */
-const NAME_LENGTH_MIN = 3;
-const NAME_LENGTH_MAX = 100;
+const USABLE_NAME = /^[^\x00-\x1f\x7f]{3,100}$/u;
 const FILES_MAX = 500;
 const FILE_BYTES_MAX = 256 * 1024;
 const WRITING_TOOLS: readonly string[] = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit'];
@@ -163,12 +162,11 @@ export function readAgentFiles(directory: string): string[] {
     .filter((name) => name.endsWith('.md'))
     .sort()
     .slice(0, FILES_MAX)
-    .map((name) => join(directory, name))
-    .filter((path) => {
+    .flatMap((name) => {
+      const path = join(directory, name);
       const stats = statSync(path, { throwIfNoEntry: false });
-      return stats?.isFile() === true && stats.size <= FILE_BYTES_MAX;
-    })
-    .map((path) => readFileSync(path, 'utf8'));
+      return stats?.isFile() && stats.size <= FILE_BYTES_MAX ? [readFileSync(path, 'utf8')] : [];
+    });
 }
 
 /** The names of the agents whose tools can change files, by the texts of their files; each once. Never throws. */
@@ -176,19 +174,14 @@ export function writingAgents(texts: readonly string[]): string[] {
   const names = texts.flatMap((text) => {
     const fields = frontmatter(text);
     const name = fields.get('name')?.at(0);
-    return name !== undefined && isUsableName(name) && canWrite(fields) ? [name] : [];
+    if (name === undefined || !USABLE_NAME.test(name) || !canWrite(fields)) return [];
+    return READING_AGENTS.some((agent) => agent.includes(name)) ? [] : [name];
   });
   return [...new Set(names)];
 }
 
 /** The client's own agents that only look: a name that is part of theirs would give them context too (RA-401). */
 const READING_AGENTS = ['Explore', 'Plan', 'statusline-setup', 'claude-code-guide'];
-
-function isUsableName(name: string): boolean {
-  const length = [...name].length;
-  const isUsable = length >= NAME_LENGTH_MIN && length <= NAME_LENGTH_MAX && !/[\x00-\x1f\x7f]/.test(name);
-  return isUsable && !READING_AGENTS.some((agent) => agent.includes(name));
-}
 
 function canWrite(fields: ReadonlyMap<string, readonly string[]>): boolean {
   const tools = fields.get('tools');
@@ -234,5 +227,5 @@ function withoutComment(value: string): string {
 }
 
 function unquote(value: string): string {
-  return /^"(.*)"$/.exec(value)?.[1] ?? /^'(.*)'$/.exec(value)?.[1] ?? value;
+  return /^(["'])(.*)\1$/.exec(value)?.[2] ?? value;
 }
