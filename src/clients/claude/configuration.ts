@@ -96,11 +96,6 @@ const MODES: Readonly<Record<string, PermissionMode>> = {
 /** What the client knows by exactly this name; a rule of its for any other one allows nothing. */
 const TOOLS = /^\s*(?:Bash|Edit|Glob|Grep|Read|WebFetch|WebSearch|Write)\s*(?:\(|$)/;
 
-/** The mode by the client's own name for it. */
-function modeNamed(name: string | undefined): PermissionMode | undefined {
-  return name === undefined ? undefined : MODES[name];
-}
-
 /**
  * What Claude Code's settings let a session do, measured with 2.1.328. What a project's settings forbid counts always, and
  * in all that is below; what they allow counts where the user has told the client that the project may be believed. What
@@ -114,7 +109,7 @@ function permissions(user: ClientUser): Permissions {
   const ofAdministrator = OF_ADMINISTRATOR.map((path) => configIn(path, user));
   const believed = [own, ...(isTrusted(user) ? project : []), ...ofAdministrator];
   const modes = believed.flatMap(
-    (one) => modeNamed(readString(readRecord(one, 'permissions'), 'defaultMode')) ?? [],
+    (one) => MODES[readString(readRecord(one, 'permissions'), 'defaultMode') ?? ''] ?? [],
   );
   const all = [own, ...project, ...above.flat(), ...ofAdministrator];
   return {
@@ -146,7 +141,7 @@ function sessionMode(session: string | null, env: Environment): PermissionMode |
   const said = lastSaid(transcriptPath(session, env), '"permissionMode":', MODE_BYTES_MAX, (line) =>
     readString(line, 'permissionMode'),
   );
-  return modeNamed(said);
+  return MODES[said ?? ''];
 }
 
 /** By its id alone: the shell of the session may have gone elsewhere, and the client may know the directory by another name. */

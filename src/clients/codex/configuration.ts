@@ -146,7 +146,7 @@ const MODES: Readonly<Record<string, PermissionMode>> = {
 
 /** The mode that a sandbox comes to, and when the client asks: `untrusted` asks about whatever is more than looking. */
 function modeOf(sandbox: string | undefined, approval: unknown): PermissionMode | undefined {
-  const mode = sandbox === undefined ? undefined : MODES[sandbox];
+  const mode = MODES[sandbox ?? ''];
   return approval === 'untrusted' && mode !== undefined ? 'default' : mode;
 }
 

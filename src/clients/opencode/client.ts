@@ -187,13 +187,9 @@ function all(names: readonly string[], action: 'allow' | 'deny'): Readonly<Recor
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
 function files({ server }: OwnRequest): Readonly<Record<string, string>> {
-  const entry = server && {
-    type: 'local',
-    command: [server.entry.command, ...server.entry.args],
-    environment: server.entry.env,
-    enabled: true,
-  };
-  const servers = entry === null ? {} : { [MCP_SERVER_NAME]: entry };
+  const { command: program = '', args = [], env: environment = {} } = server?.entry ?? {};
+  const entry = { type: 'local', command: [program, ...args], environment, enabled: true };
+  const servers = server === null ? {} : { [MCP_SERVER_NAME]: entry };
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {
     [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',
