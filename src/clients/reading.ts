@@ -120,7 +120,7 @@ export abstract class StreamReader implements TurnReader {
   }
 
   /** What a line says, by its type; nothing when its type is none of these. */
-  protected of(type: unknown, steps: Readonly<Record<string, () => readonly AgentEvent[]>>) {
+  protected byType(type: unknown, steps: Readonly<Record<string, () => readonly AgentEvent[]>>) {
     return typeof type === 'string' && Object.hasOwn(steps, type) ? (steps[type]?.() ?? []) : [];
   }
 

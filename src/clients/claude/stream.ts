@@ -18,7 +18,7 @@ export class ClaudeReader extends StreamReader {
   protected step(line: Json): readonly AgentEvent[] {
     // Of an agent of the client's own, which a child cannot have: its words would not be the turn's.
     if (typeof line.parent_tool_use_id === 'string') return [];
-    return this.of(line.type, {
+    return this.byType(line.type, {
       system: () => this.#notice(line),
       assistant: () => this.#message(line, readRecord(line, 'message')),
       user: () => blocksOf(line).flatMap(userEvent),
@@ -27,7 +27,7 @@ export class ClaudeReader extends StreamReader {
   }
 
   #notice(line: Json): readonly AgentEvent[] {
-    return this.of(line.subtype, {
+    return this.byType(line.subtype, {
       init: () => this.begin(readString(line, 'session_id'), readString(line, 'model') ?? null),
       permission_denied: () => [{ kind: 'refused', id: readString(line, 'tool_use_id') ?? null }],
       api_retry: () =>

@@ -24,7 +24,7 @@ export class CodexReader extends StreamReader {
 
   protected step(line: Json): readonly AgentEvent[] {
     const item = readRecord(line, 'item');
-    return this.of(line.type, {
+    return this.byType(line.type, {
       'thread.started': () => this.begin(readString(line, 'thread_id'), null),
       'item.started': () => this.#item(item, false),
       'item.updated': () => this.#item(item, false),

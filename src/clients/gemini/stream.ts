@@ -50,7 +50,7 @@ export class GeminiReader extends StreamReader {
   protected step(line: Json): readonly AgentEvent[] {
     const wasSaying = this.#isSaying;
     this.#isSaying = false;
-    return this.of(line.type, {
+    return this.byType(line.type, {
       init: () => {
         const model = readString(line, 'model') ?? 'auto'; // The client chooses for each question anew.
         return this.begin(readString(line, 'session_id'), model.startsWith('auto') ? null : model);

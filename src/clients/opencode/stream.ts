@@ -26,7 +26,7 @@ export class OpencodeReader extends StreamReader {
   protected step(line: Json): readonly AgentEvent[] {
     const begun = this.sessionId === null ? this.begin(readString(line, 'sessionID'), null) : [];
     const part = readRecord(line, 'part');
-    const events = this.of(line.type, {
+    const events = this.byType(line.type, {
       step_start: () => {
         if (this.verdict !== 'error') this.verdict = null;
         return [];
