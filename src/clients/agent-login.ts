@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientName } from '../core/client-name.ts';
+import { lookOr } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { readRegularFile } from '../system/files.ts';
+import type { LinkedLogin } from './client.ts';
 import { clientNamed } from './clients.ts';
-import type { ClientUser } from './route.ts';
-import { isNamed } from './route.ts';
+import { type ClientUser, isNamed } from './route.ts';
 
 /**
  * With which login an agent works (R32–R35): by its id, from its own directory. Where that has none for the client, the
@@ -29,7 +30,7 @@ export function agentDirFor(
   const holdsLogin = (directory: string) =>
     Object.entries(files).some(([name, holds]) => {
       const file = join(directory, name);
-      return holds === 'is a login' ? existsSync(file) : holds(textOf(file));
+      return holds === 'is a login' ? existsSync(file) : holds(lookOr(() => readFileSync(file, 'utf8'), ''));
     });
   for (const id of new Set([agentId, MAIN_AGENT])) {
     const own = agents.find((agent) => agent.id === id)?.agentDir ?? join(paths.home, 'agents', id);
@@ -62,47 +63,36 @@ export function userOf(
   return { env: loginEnvironment({ client, agentDir }, env), agentDir, cwd, read: readRegularFile };
 }
 
+type LoginUser = Pick<ClientUser, 'env' | 'agentDir'>;
+
 /** Brings the login to the private directory of a turn, for a client that looks for it there. @throws Error from the system. */
-export function bringLogin(
-  client: ClientName,
-  user: Pick<ClientUser, 'env' | 'agentDir'>,
-  directory: string,
-): void {
-  const { linked } = clientNamed(client).login;
-  if (linked !== undefined) linkFiles(linked.source(user), join(directory, linked.directory), linked.files);
+export function bringLogin(client: ClientName, user: LoginUser, directory: string): void {
+  linkFiles(client, user, directory, ({ files }) => files);
 }
 
 /**
  * Brings all that the user has configured to the directory with a run's session, where a client that has its sessions
  * and its configuration in one place is to be the user's own. @throws Error from the system.
  */
-export function bringConfiguration(
-  client: ClientName,
-  user: Pick<ClientUser, 'env' | 'agentDir'>,
-  directory: string,
-): void {
-  const { linked } = clientNamed(client).login;
-  if (linked === undefined) return;
-  const source = linked.source(user);
-  const names = existsSync(source) ? readdirSync(source) : [];
-  const brought = names.filter((name) => !linked.ofSession.includes(name));
-  linkFiles(source, join(directory, linked.directory), brought);
+export function bringConfiguration(client: ClientName, user: LoginUser, directory: string): void {
+  linkFiles(client, user, directory, ({ ofSession }, source) =>
+    (existsSync(source) ? readdirSync(source) : []).filter((name) => !ofSession.includes(name)),
+  );
 }
 
 /** As links: a copy would grow old, because each renewal of a login voids the one before. */
-function linkFiles(source: string, target: string, names: readonly string[]): void {
+function linkFiles(
+  client: ClientName,
+  user: LoginUser,
+  directory: string,
+  namesOf: (linked: LinkedLogin, source: string) => readonly string[],
+): void {
+  const { linked } = clientNamed(client).login;
+  if (linked === undefined) return;
+  const [source, target] = [linked.source(user), join(directory, linked.directory)];
   mkdirSync(target, { recursive: true, mode: 0o700 });
-  for (const name of names) {
+  for (const name of namesOf(linked, source)) {
     if (existsSync(join(source, name)) && !existsSync(join(target, name)))
       symlinkSync(join(source, name), join(target, name));
-  }
-}
-
-/** The text of a file; empty when there is none. */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }

@@ -38,21 +38,17 @@ export function writeClientFiles(files: TurnFiles, command: TurnCommand): void {
   for (const path of [files.output, files.errors, files.home]) rmSync(path, { recursive: true, force: true });
   for (const path of [files.output, files.errors]) writeFileSync(path, '', PRIVATE_FILE);
   mkdirSync(files.home, PRIVATE_DIRECTORY);
-  for (const name of command.keeps) linkKept(files, name);
+  for (const name of command.keeps) {
+    const [kept, link] = [join(files.kept, name), join(files.home, name)];
+    for (const directory of [kept, dirname(link)]) mkdirSync(directory, PRIVATE_DIRECTORY);
+    symlinkSync(kept, link, 'junction'); // As links are not for everybody on Windows.
+  }
   writeFileSync(files.prompt, command.stdin, PRIVATE_FILE);
   for (const [name, text] of Object.entries(command.files)) {
     const path = join(files.home, name);
     mkdirSync(dirname(path), PRIVATE_DIRECTORY);
     writeFileSync(path, text, PRIVATE_FILE);
   }
-}
-
-/** A directory that stays when the turn's own goes; a junction, as links are not for everybody on Windows. */
-function linkKept(files: TurnFiles, name: string): void {
-  const kept = join(files.kept, name);
-  const link = join(files.home, name);
-  for (const directory of [kept, dirname(link)]) mkdirSync(directory, PRIVATE_DIRECTORY);
-  symlinkSync(kept, link, 'junction');
 }
 
 export type Launch = {
@@ -88,9 +84,7 @@ export function launchClient({ command, files, cwd, env, passedOn }: Launch): Ow
   return { identity: identityNow(pid), exited };
 }
 
-function markerOf({ mark }: TurnFiles): Marker {
-  return { name: RUN_VARIABLE, value: mark };
-}
+const markerOf = ({ mark }: TurnFiles): Marker => ({ name: RUN_VARIABLE, value: mark });
 
 /** A client that runs. */
 export type LiveClient = {
@@ -178,9 +172,7 @@ async function waitFor(
   { timeoutMs, signal }: Waiting,
 ): Promise<CommandResult | undefined> {
   let isGone = false;
-  const gone = exited.then(() => {
-    isGone = true;
-  });
+  const gone = exited.then(() => true);
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     if (statSync(output).size + statSync(errors).size > OUTPUT_BYTES_MAX)
@@ -188,6 +180,6 @@ async function waitFor(
     if (isGone) return undefined;
     if (signal?.aborted) return { kind: 'failed', reason: 'it was interrupted' };
     if (performance.now() >= deadlineMs) return { kind: 'timed-out' };
-    await Promise.race([gone, sleep(TICK_MS)]);
+    isGone = await Promise.race([gone, sleep(TICK_MS, false)]);
   }
 }

@@ -1,5 +1,4 @@
 import type { ClientName } from '../core/client-name.ts';
-import type { Json } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { ASKS_FIRST, type PermissionMode, type Permissions } from '../runs/model/permissions.ts';
 import type { Thinking } from '../runs/model/run.ts';
@@ -7,8 +6,18 @@ import type { SaidOrDone } from '../runs/model/run-log.ts';
 import { NO_TOOLS, type ToolPolicy } from '../runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
-import { type ClientUser, commonEnv, PASSED_ON, type Route } from './route.ts';
+import { type ClientUser, PASSED_ON, type Route } from './route.ts';
 import type { McpRegistration } from './server-entry.ts';
+import {
+  type HookCall,
+  type McpServer,
+  type OwnTools,
+  offeredTools,
+  type ShownServer,
+  serverFor,
+} from './tools.ts';
+
+export type { HookCall, McpServer };
 
 /**
  * A coding CLI: what to start for a turn, what its output says, and where its user's files are. Pure but for what reads
@@ -44,8 +53,10 @@ export type Client = {
   /** It does not tell which calls its sandbox refused. */
   readonly hidesRefusals?: boolean;
 
+  /** All that a child may be offered. */
+  readonly tools?: OwnTools;
   /** What is to be run for a turn, as far as it is of this client; turnCommand() adds what is the same for all. */
-  readonly command: (request: TurnRequest) => OwnCommand;
+  readonly command: (request: OwnRequest) => OwnCommand;
   /** The client as a person's own, going on with a run's session on a terminal; what it `keeps` is below `kept`. */
   readonly attach: (session: {
     readonly id: string;
@@ -67,8 +78,8 @@ export type Client = {
   readonly server: McpRegistration;
 };
 
-/** A call of a client's tool as the hooks know it: by the names and fields of Claude Code. */
-export type HookCall = { readonly tool: string; readonly input: Json };
+/** What a client takes from its user's configuration and environment. */
+export type ClientConfiguration = Pick<Client, 'route' | 'permissions' | 'login' | 'caller' | 'server'>;
 
 /** The exit code of a call; undefined when nothing is said of it. */
 export type ExitCodes = (callId: string) => number | undefined;
@@ -83,16 +94,18 @@ type ClientLogin = {
   readonly variable?: string;
   /** Logins of the caller's environment, which the client would take instead of the agent's. */
   readonly variables: readonly string[];
-  /** For a client whose home is the turn's own directory: what of the user's is linked there. */
-  readonly linked?: {
-    /** The client's directory below a home. */
-    readonly directory: string;
-    readonly source: (user: Pick<ClientUser, 'env' | 'agentDir'>) => string;
-    /** What belongs to the login. */
-    readonly files: readonly string[];
-    /** What a session is found by, or grows with it: it stays the run's own. */
-    readonly ofSession: readonly string[];
-  };
+  readonly linked?: LinkedLogin;
+};
+
+/** For a client whose home is the turn's own directory: what of the user's is linked there. */
+export type LinkedLogin = {
+  /** The client's directory below a home. */
+  readonly directory: string;
+  readonly source: (user: Pick<ClientUser, 'env' | 'agentDir'>) => string;
+  /** What belongs to the login. */
+  readonly files: readonly string[];
+  /** What a session is found by, or grows with it: it stays the run's own. */
+  readonly ofSession: readonly string[];
 };
 
 /** How a session of the client is recognised when one of its tools, or the client itself, asks for something. */
@@ -138,10 +151,10 @@ export type TurnRequest = {
   readonly agentDir: string | null;
 };
 
-export type McpServer = {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
+/** The same, with what the policy comes to: the client's tools by their names there, and our server. */
+export type OwnRequest = TurnRequest & {
+  readonly tools: readonly string[];
+  readonly server: ShownServer | null;
 };
 
 /** What is of one client in a TurnCommand. The prompt is in `stdin` alone. */
@@ -162,15 +175,20 @@ export type TurnCommand = {
   readonly passedOn: readonly string[];
 };
 
-/** What is to be run for a turn. */
+/**
+ * What is to be run for a turn. Hooks of ours end at once when they see the first variable, so that an analysis never feeds
+ * on itself; what the client leaves in its temporary directory, the prompt among it, goes with the private one.
+ */
 export function turnCommand(client: Client, request: TurnRequest): TurnCommand {
-  const { route, agentDir, directory } = request;
+  const { route, agentDir, directory, policy } = request;
   const model = request.model ?? route.model;
-  const { env, passedOn = [], ...own } = client.command({ ...request, model });
+  const tools = offeredTools(policy, client.tools ?? {});
+  const own = client.command({ ...request, model, tools, server: serverFor(policy, request.mcp) });
+  const common = { SELF_GENERATION_INTERNAL: '1', TMPDIR: directory, TMP: directory, TEMP: directory };
   return {
     ...{ program: client.name, files: {}, keeps: [], ...own },
-    env: { ...commonEnv(directory), ...route.env, ...loginVariable(client, agentDir), ...env },
-    passedOn: [...PASSED_ON, ...passedOn, ...route.passedOn],
+    env: { ...common, ...route.env, ...loginVariable(client, agentDir), ...own.env },
+    passedOn: [...PASSED_ON, ...(own.passedOn ?? []), ...route.passedOn],
   };
 }
 
@@ -257,12 +275,9 @@ export function oneShotCommand(
 /** What came of a question; an answer only when the client itself says that it came to a good end. Never throws. */
 export function readAnswer(
   client: Client,
-  {
-    code,
-    stdout,
-    stderr,
-  }: { readonly code: number | null; readonly stdout: string; readonly stderr: string },
+  end: { readonly code: number | null; readonly stdout: string; readonly stderr: string },
 ): OneShotAnswer {
+  const { code, stdout, stderr } = end;
   const reader = client.reader({ session: ONCE, before: NO_USAGE });
   // On line feeds alone: a model's text may hold U+2028 and the like, which JSON does not escape.
   for (const line of stdout.split('\n')) reader.read(line);

@@ -13,27 +13,22 @@ const REASON_LENGTH_MAX = 300;
 const MESSAGE_LENGTH_MAX = 4096;
 /** And of an output that is no result. */
 const OUTPUT_LENGTH_MAX = 4 * MESSAGE_LENGTH_MAX;
+const STDERR_LENGTH_MAX = 64 * 1024;
 /** Services wrap each other's errors: JSON in the message of a JSON. */
 const WRAPPINGS_MAX = 4;
 
 /** The first of these messages that says anything, as one line that can be shown. */
 function firstReason(messages: readonly (string | null | undefined)[]): string {
-  for (const message of messages) {
-    const reason = reasonIn(message ?? '');
-    if (reason !== '') return reason;
-  }
-  return 'the client gave no reason';
+  const reasons = messages.map((message) => {
+    const text = unwrapped(message ?? '', WRAPPINGS_MAX);
+    return cutText(oneLine(cutText(text, MESSAGE_LENGTH_MAX)), REASON_LENGTH_MAX);
+  });
+  return reasons.find((reason) => reason !== '') ?? 'the client gave no reason';
 }
 
-/** A message as one line that can be shown: what a service wrapped into JSON unwrapped, and cut. */
-function reasonIn(message: string): string {
-  let text = message;
-  for (let depth = 0; depth < WRAPPINGS_MAX; depth++) {
-    const inner = innerMessage(text);
-    if (inner === undefined) break;
-    text = inner;
-  }
-  return cutText(oneLine(cutText(text, MESSAGE_LENGTH_MAX)), REASON_LENGTH_MAX);
+function unwrapped(text: string, depthMax: number): string {
+  const inner = depthMax === 0 ? undefined : innerMessage(text);
+  return inner === undefined ? text : unwrapped(inner, depthMax - 1);
 }
 
 /** The message of an error in JSON, bare or between words, as in `API Error: 400 {"error":{"message":"…"}}`. */
@@ -56,18 +51,6 @@ function complaintIn(output: string): string | undefined {
   return complaint ?? 'the client did not understand its arguments: it may be of another release';
 }
 
-/** The property when it is a count or an amount, else null. */
-export function readAmount(record: Json, key: string): number | null {
-  const value = record[key];
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
-}
-
-/** The sum of what is known of these; null when nothing is. */
-export function sum(amounts: readonly (number | null)[]): number | null {
-  const known = amounts.filter((amount) => amount !== null);
-  return known.length === 0 ? null : known.reduce((total, amount) => total + amount, 0);
-}
-
 /** Of the last message so much is kept, in UTF-16 units. */
 const TEXT_LENGTH_MAX = 64 * 1024;
 /** Of an error, an id, or the name of a model. */
@@ -75,17 +58,6 @@ const WORD_LENGTH_MAX = 4096;
 /** Of what is no JSON: a client that breaks down may say why in plain words, and there. */
 const PLAIN_LINES_MAX = 3;
 const PLAIN_LENGTH_MAX = 75;
-
-/** What has been understood of a turn. */
-type Understood = {
-  /** What went wrong, in the client's words. */
-  readonly problem: string | null;
-  readonly isModelRefused: boolean;
-  readonly text: string | null;
-  readonly usage: Usage;
-  /** What of the standard error is meant for a person. */
-  readonly stderr: string;
-};
 
 /** The reader of one turn's output, as far as it is the same for all clients. What it keeps is of bounded size. */
 export abstract class StreamReader implements TurnReader {
@@ -110,10 +82,9 @@ export abstract class StreamReader implements TurnReader {
   /** Events of one line that is a JSON object. Must not throw, whatever is in it. */
   protected abstract step(line: Json): readonly AgentEvent[];
 
-  /** What is understood at the end. */
-  protected atEnd(stderr: string): Understood {
-    const { problem, isModelRefused, text, usage } = this;
-    return { problem, isModelRefused, text, usage, stderr };
+  /** Takes in what is said at the end alone, and returns what of the standard error is meant for a person. */
+  protected atEnd(stderr: string): string {
+    return stderr;
   }
 
   read(line: string): readonly AgentEvent[] {
@@ -127,27 +98,35 @@ export abstract class StreamReader implements TurnReader {
 
   /** Success only with the client's own word, a good exit, the session that was asked for, and a text. */
   conclude(exit: Exit | null, stderr: string): Conclusion {
-    const { sessionId, verdict } = this;
-    const end = this.atEnd(stderr);
-    const text = end.text === null || end.text.trim() === '' ? null : end.text;
-    const rest = { text, usage: end.usage, sessionId };
+    const complaint = complaintIn(this.atEnd(stderr.slice(-STDERR_LENGTH_MAX)));
+    const { sessionId, verdict, problem, usage } = this;
+    const text = this.text === null || this.text.trim() === '' ? null : this.text;
     const failed = (outcome: 'error' | 'unknown', ...words: (string | null | undefined)[]): Conclusion => {
-      const isModelRefused = end.isModelRefused && !this.hasWorked;
-      return { ...rest, outcome, error: firstReason(words), isModelRefused };
+      const isModelRefused = this.isModelRefused && !this.hasWorked;
+      return { outcome, text, error: firstReason(words), isModelRefused, sessionId, usage };
     };
     const { session } = this.start;
     if (session.kind === 'resume' && sessionId !== null && sessionId !== session.id)
       return failed('error', 'the client did not resume the session: it began another');
-    const complaint = complaintIn(end.stderr);
-    if (verdict === 'error') return failed('error', end.problem, complaint);
+    if (verdict === 'error') return failed('error', problem, complaint);
     if (verdict === null) {
-      const outcome = exit === null && end.problem === null ? 'unknown' : 'error';
-      return failed(outcome, end.problem, complaint, `${endOf(exit)}, without a result${this.#lastWords()}`);
+      const outcome = exit === null && problem === null ? 'unknown' : 'error';
+      return failed(outcome, problem, complaint, `${endOf(exit)}, without a result${this.#lastWords()}`);
     }
     if (exit !== null && exit.code !== 0)
       return failed('error', complaint, `${endOf(exit)}, after its result`);
     if (text === null) return failed('error', 'the answer is empty');
-    return { ...rest, outcome: 'success', error: null, isModelRefused: false };
+    return { outcome: 'success', text, error: null, isModelRefused: false, sessionId, usage };
+  }
+
+  /** What a line says, by its type; nothing when its type is none of these. */
+  protected byType(type: unknown, steps: Readonly<Record<string, () => readonly AgentEvent[]>>) {
+    return typeof type === 'string' && Object.hasOwn(steps, type) ? (steps[type]?.() ?? []) : [];
+  }
+
+  /** A warning is all that the line says. */
+  protected warn(text: string): AgentEvent[] {
+    return [{ kind: 'warning', text }];
   }
 
   /** The line names the session. */
@@ -158,11 +137,12 @@ export abstract class StreamReader implements TurnReader {
     return [{ kind: 'session', id, model }];
   }
 
-  /** The last message goes on with a piece, or begins with it. Of a question's answer all is kept. */
-  protected say(piece: string, { goesOn }: { readonly goesOn: boolean }): void {
+  /** The model says a piece of a message: of the one before, or of a new one. Of a question's answer all is kept. */
+  protected say(piece: string, goesOn = false): void {
     const lengthMax = this.start.session.kind === 'once' ? Number.POSITIVE_INFINITY : TEXT_LENGTH_MAX;
     const before = goesOn ? (this.text ?? '') : '';
     if (before.length < lengthMax) this.text = cutText(before + piece, lengthMax);
+    this.hasWorked = true;
   }
 
   /** The client's last word on the turn. */
@@ -178,36 +158,19 @@ export abstract class StreamReader implements TurnReader {
   }
 }
 
-/** Both together. What only one of them knows is taken from that one; the model is the later one's. */
-export function addUsage(earlier: Usage, later: Usage): Usage {
-  return {
-    inputTokens: sum([earlier.inputTokens, later.inputTokens]),
-    outputTokens: sum([earlier.outputTokens, later.outputTokens]),
-    cacheReadTokens: sum([earlier.cacheReadTokens, later.cacheReadTokens]),
-    cacheWriteTokens: sum([earlier.cacheWriteTokens, later.cacheWriteTokens]),
-    costUsd: sum([earlier.costUsd, later.costUsd]),
-    costSource: later.costSource ?? earlier.costSource,
-    model: later.model ?? earlier.model,
-  };
-}
-
-/** The model that wrote most, by the counts of each: the client may ask a small one on the side. */
-export function mainModel(counts: Json, outputKey: string): string | null {
-  const written = (model: string) => readAmount(readRecord(counts, model), outputKey) ?? 0;
-  const [most] = Object.keys(counts).sort((left, right) => written(right) - written(left));
-  return most === undefined ? null : cutWord(most);
-}
-
-/** What came on top, for a client that counts over the whole session; never less than nothing. */
-export function sinceBefore(total: number | null, before: number | null): number | null {
-  // Less than before: the client has begun to count anew, so all of it is this turn's.
-  if (total === null || before === null || total < before) return total;
-  return total - before;
-}
-
 /** A word of the client's that is kept: of bounded length. */
 export function cutWord(text: string): string {
   return cutText(text, WORD_LENGTH_MAX);
+}
+
+/** The text property; empty when it is missing or of another type. */
+export function textAt(record: Json, key: string): string {
+  return readString(record, key) ?? '';
+}
+
+/** The same, as a word that is kept. */
+export function wordAt(record: Json, key: string): string {
+  return cutWord(textAt(record, key));
 }
 
 /** A property that should be a word, as one, whatever it is: of an object not even the conversion can be trusted. */

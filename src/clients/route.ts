@@ -1,5 +1,5 @@
-import { isRecord, type Json } from '../core/guards.ts';
-import { type Environment, isAbsolutePath } from '../core/state-paths.ts';
+import { definedOnly, type Json } from '../core/guards.ts';
+import type { Environment } from '../core/state-paths.ts';
 
 /**
  * Where a client of the user's sends what it is asked: provider, address, model, login. A client that we start is kept
@@ -41,56 +41,6 @@ export function refusalOf(ask: () => unknown): string | null {
   }
 }
 
-/** The object in a file of the user's; empty when there is none. @throws RouteRefusal when it cannot be understood. */
-export function configIn(
-  path: string,
-  { read }: Pick<ClientUser, 'read'>,
-  parse: (text: string) => unknown = Bun.JSONC.parse,
-): Json {
-  let value: unknown;
-  try {
-    const text = read(path);
-    if (text === undefined || text.trim() === '') return {};
-    value = parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    value = undefined;
-  }
-  if (isRecord(value)) return value;
-  throw new RouteRefusal(`Cannot tell where questions would go: "${path}" cannot be read`);
-}
-
-/** Both together, table by table; what they both say is the stronger one's. */
-export function merged(weaker: Json, stronger: Json): Json {
-  const both = Object.entries(stronger).map(([key, value]) => {
-    const other = weaker[key];
-    return [key, isRecord(value) && isRecord(other) ? merged(other, value) : value];
-  });
-  return { ...weaker, ...Object.fromEntries(both) };
-}
-
-/** The user's home directory. */
-export function homeOf({ env }: Pick<ClientUser, 'env'>): string {
-  return env.HOME ?? env.USERPROFILE ?? '';
-}
-
-/** The directory or file that a variable names. @throws RouteRefusal when it would be another one in each directory. */
-export function pathIn(name: string, { env }: Pick<ClientUser, 'env'>): string | undefined {
-  const path = env[name];
-  if (!path || isAbsolutePath(path)) return path || undefined;
-  throw new RouteRefusal(`Cannot tell where questions would go: ${name} is no absolute path: "${path}"`);
-}
-
-/** Whether a variable of a switch is set to something that means yes. */
-export function isOn(value: unknown): boolean {
-  return typeof value === 'string' && !/^(?:|0|false|no|off)$/i.test(value.trim());
-}
-
-/** The absolute path that a variable names; undefined when it names none. */
-export function absoluteIn(name: string, env: Environment): string | undefined {
-  const path = env[name];
-  return path !== undefined && isAbsolutePath(path) ? path : undefined;
-}
-
 /** What of the caller's environment a client is given: what is on a list, so that no secret of others goes along. */
 
 /** What every client needs: its programs, the user's home with the login, language, certificates and the way out. */
@@ -125,21 +75,9 @@ export const FOR_COMMANDS: readonly string[] = [
   ...['REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'PIP_CERT', 'NIX_SSL_CERT_FILE', 'CARGO_HTTP_CAINFO'],
 ];
 
-/**
- * Set for every client. Hooks of ours end at once when they see the first, so that an analysis never feeds on itself;
- * what the client leaves in its temporary directory, the prompt among it, goes with the private one.
- */
-export function commonEnv(directory: string): Readonly<Record<string, string>> {
-  return { SELF_GENERATION_INTERNAL: '1', TMPDIR: directory, TMP: directory, TEMP: directory };
-}
-
 /** The variables of these names; a name that ends with `*` stands for all that begin so. */
 export function variablesNamed(env: Environment, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && isNamed(entry[0], names),
-    ),
-  );
+  return definedOnly(Object.fromEntries(Object.entries(env).filter(([name]) => isNamed(name, names))));
 }
 
 /** Whether a variable is among these names. */

@@ -21,19 +21,14 @@ export function mergeEntry(current: Json, wanted: Json): Json {
   const merged: Json = { ...current };
   for (const [key, value] of Object.entries(wanted)) {
     const standing = current[key];
-    if (isRecord(value) && isRecord(standing)) merged[key] = mergeVariables(standing, value);
-    else if (key === NAMES_KEY && Array.isArray(value) && Array.isArray(standing))
+    if (isRecord(value) && isRecord(standing)) {
+      const isHandedOn = ([name, one]: [string, unknown]) =>
+        one === `\${${name}:-}` && Object.hasOwn(standing, name);
+      const set = Object.entries(value).filter((variable) => !isHandedOn(variable));
+      merged[key] = { ...standing, ...Object.fromEntries(set) };
+    } else if (key === NAMES_KEY && Array.isArray(value) && Array.isArray(standing))
       merged[key] = [...standing, ...value.filter((name) => !standing.some((one) => nameOf(one) === name))];
     else merged[key] = value;
-  }
-  return merged;
-}
-
-function mergeVariables(current: Json, wanted: Json): Json {
-  const merged: Json = { ...current };
-  for (const [name, value] of Object.entries(wanted)) {
-    const isHandedOn = value === `\${${name}:-}`;
-    if (!isHandedOn || !Object.hasOwn(current, name)) merged[name] = value;
   }
   return merged;
 }

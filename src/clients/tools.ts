@@ -1,6 +1,11 @@
-import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
-import { expandNames, isToolAllowed, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
-import type { HookCall, McpServer, TurnRequest } from './client.ts';
+import { type Json, readRecord, readRecords, readString, readTexts } from '../core/guards.ts';
+import {
+  expandNames,
+  isToolAllowed,
+  policyName,
+  type ToolName,
+  type ToolPolicy,
+} from '../runs/model/tool-policy.ts';
 
 /** The tools of clients: which of them a child is offered, which of our server, and what hooks are told of their calls. */
 
@@ -26,6 +31,13 @@ export function offeredTools(policy: ToolPolicy, tools: OwnTools): string[] {
   return Object.keys(tools).filter(isOffered);
 }
 
+/** Our MCP server, as a child's client is to start it. */
+export type McpServer = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+};
+
 /** Our own server for a child, and which of its tools the child is let to see, by their names there. */
 export type ShownServer = {
   readonly entry: McpServer;
@@ -35,8 +47,7 @@ export type ShownServer = {
 };
 
 /** Null where the child has no server. One that is denied some tools by a pattern, which no client can be told, has none. */
-export function serverFor({ policy, mcp }: Pick<TurnRequest, 'policy' | 'mcp'>): ShownServer | null {
-  const { deny, allow } = policy;
+export function serverFor({ deny, allow }: ToolPolicy, mcp: McpServer | null): ShownServer | null {
   const isDenied = expandNames(deny).some(mayMeanOurs) || !isToolAllowed({ deny, allow: null }, ANY_TOOL);
   if (mcp === null || isDenied) return null;
   const isOpen = allow === null || isToolAllowed({ deny: [], allow }, ANY_TOOL);
@@ -56,24 +67,26 @@ function mayMeanOurs(pattern: string): boolean {
   return PREFIX.startsWith(start) || start.startsWith(PREFIX);
 }
 
+/** A call of a client's tool as the hooks know it: by the names and fields of Claude Code. */
+export type HookCall = { readonly tool: string; readonly input: Json };
+
 const FILES_MAX = 20;
-/** What clients other than Claude Code call the tools that something can be learned from. Other names stay as they are. */
+/** The tools that something can be learned from, by their names in a policy. Other names stay as they are. */
 const NAMES: Readonly<Record<string, string>> = {
-  ...{ run_shell_command: 'Bash', bash: 'Bash', shell: 'Bash', exec_command: 'Bash' },
-  ...{ read_file: 'Read', read: 'Read', write_file: 'Write', write: 'Write' },
-  ...{ replace: 'Edit', edit: 'Edit', multiedit: 'Edit' },
-  ...{ search_file_content: 'Grep', grep_search: 'Grep', grep: 'Grep', glob: 'Glob' },
+  ...{ exec: 'Bash', read: 'Read', write: 'Write', edit: 'Edit', grep: 'Grep', glob: 'Glob' },
 };
 const FILE_FIELDS = ['file_path', 'filePath', 'absolute_path', 'path'];
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit']);
 
 /** What the hooks would have been told of the call; of a patch, one call for each file that it changes. */
 export function hookCalls({ tool, input }: HookCall): HookCall[] {
-  if (tool === 'apply_patch' || tool === 'patch') return patchedFiles(input);
-  const name = NAMES[tool] ?? tool;
+  if (policyName(tool) === 'apply_patch') return patchedFiles(input);
+  const name = NAMES[policyName(tool)] ?? tool;
   if (name === 'Bash') {
     const isInBackground = input.is_background === true ? { run_in_background: true } : {};
-    return [{ tool: name, input: { ...input, ...isInBackground, command: commandOf(input) } }];
+    const said = input.command ?? input.cmd; // A command line, or its words.
+    const command = Array.isArray(said) ? readTexts(said).join(' ') : said;
+    return [{ tool: name, input: { ...input, ...isInBackground, command } }];
   }
   if (!FILE_TOOLS.has(name)) return [{ tool: name, input }];
   const file = FILE_FIELDS.map((field) => readString(input, field)).find((path) => path !== undefined);
@@ -96,22 +109,14 @@ export function isRefused(text: string): boolean {
   return REFUSALS.some((refusal) => refusal.test(text));
 }
 
-/** A command line, or its words. */
-function commandOf(input: Json): unknown {
-  const command = input.command ?? input.cmd;
-  return Array.isArray(command) ? command.filter((word) => typeof word === 'string').join(' ') : command;
-}
-
 /** From the client's own list of changes, or from the patch itself. */
 function patchedFiles(input: Json): HookCall[] {
-  const listed = Array.isArray(input.changes) ? input.changes.filter(isRecord) : [];
-  const named = isRecord(input.changes) ? Object.keys(readRecord(input, 'changes')) : [];
   const text =
     readString(input, 'patchText') ?? readString(input, 'patch') ?? readString(input, 'input') ?? '';
   const inText = [...text.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.{1,4096})$/gm)];
   const files = [
-    ...listed.flatMap((change) => readString(change, 'path') ?? []),
-    ...named,
+    ...readRecords(input.changes).flatMap((change) => readString(change, 'path') ?? []),
+    ...Object.keys(readRecord(input, 'changes')),
     ...inText.flatMap(([, path]) => path ?? []),
   ];
   const inputs = [...new Set(files)].slice(0, FILES_MAX).map((path) => ({ file_path: path }));

@@ -24,6 +24,11 @@ export function readTexts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
+/** The objects of a list; none when it is no list. */
+export function readRecords(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
 /** The properties that have a value. */
 export function definedOnly<T>(record: Readonly<Record<string, T | undefined>>): Record<string, T> {
   const defined: Record<string, T> = {};

@@ -1,10 +1,9 @@
-import type { TranscriptSession } from '../clients/claude/transcript-files.ts';
+import type { ReadingPlace, TranscriptSession } from '../clients/claude/transcript-files.ts';
 import {
   type Merged,
   MergedTranscripts,
   nothingPassedOver,
   type ReadingBudget,
-  type ReadingPlace,
 } from '../clients/claude/transcript-reader.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';

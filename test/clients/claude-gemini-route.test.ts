@@ -8,7 +8,7 @@ const CLOUDS = {
   AZURE_API_KEY: 'CLAUDE_CODE_USE_FOUNDRY',
 };
 
-describe('claudeRoute()', () => {
+describe('the route of claude', () => {
   const passes = (name: string, made: Made) => isNamed(name, routeOf('claude', made).passedOn);
   for (const [key, cloud] of Object.entries(CLOUDS)) {
     test(`passes ${key} on with ${cloud} alone, in the environment or in the settings`, () => {
@@ -63,7 +63,7 @@ describe('claudeRoute()', () => {
   });
 });
 
-describe('geminiRoute()', () => {
+describe('the route of gemini', () => {
   const KIND = 'SELF_GENERATION_GEMINI_LOGIN';
   const kindOf = (settings: unknown, env = {}) =>
     routeOf('gemini', { files: settings === undefined ? {} : { '.gemini/settings.json': settings }, env })

@@ -30,7 +30,7 @@ const OWN = [
   'OPENAI_PROJECT',
 ];
 
-describe('codexRoute()', () => {
+describe('the route of codex', () => {
   test('carries model, provider and address over, and nothing else of the file', () => {
     const { model, settings } = route(CORP);
     expect(model).toBe('house');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { TurnRequest } from '../../src/clients/client.ts';
 import { gemini } from '../../src/clients/gemini/client.ts';
-import { GEMINI_LOGIN } from '../../src/clients/gemini/configuration.ts';
+import { LOGIN_KIND } from '../../src/clients/gemini/configuration.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_TOOLS } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
@@ -121,7 +121,7 @@ describe('command()', () => {
     const { passedOn } = command({});
     for (const name of ['GEMINI_*', 'GEMINI_SANDBOX', 'GEMINI_SYSTEM_MD', 'GEMINI_CLI_HOME', 'NODE_OPTIONS'])
       expect(passedOn).not.toContain(name);
-    expect(settings().security.auth.selectedType).toBe(`\${${GEMINI_LOGIN.kindVariable}:-}`);
+    expect(settings().security.auth.selectedType).toBe(`\${${LOGIN_KIND}:-}`);
   });
 });
 

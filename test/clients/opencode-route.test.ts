@@ -18,7 +18,7 @@ const CONFIG = {
 const route = (config: object, env = {}, model?: string) =>
   routeOf('opencode', { files: { [FILE]: config }, env, ...(model === undefined ? {} : { model }) });
 
-describe('opencodeRoute()', () => {
+describe('the route of opencode', () => {
   test('carries the provider of the configured model over, shuts the others out, and leaves the rest behind', () => {
     expect(route(CONFIG, { OTHER_KEY: 'x', ANTHROPIC_API_KEY: 'x' })).toEqual({
       model: 'corp/house',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import {
-  type Call,
   type Happening,
+  OpenCalls,
   readEntry,
   type TranscriptOwner,
   timeOf,
@@ -16,19 +16,8 @@ const AGENT: TranscriptOwner = { sessionId: 's1', agentId: 'a1', agentType: 'exe
 
 /** What happened in a whole transcript. */
 function read({ entries }: { entries: readonly unknown[] }, owner = MAIN): Happening[] {
-  const calls = new Map<string, Call>();
-  const open = (id: string, call: Call) => void calls.set(id, call);
-  const close = (id: string) => {
-    const call = calls.get(id);
-    calls.delete(id);
-    return call;
-  };
-  let words = '';
-  const say = (text: string) => {
-    words = text;
-  };
-  const said = () => words;
-  return entries.flatMap((entry) => readEntry(entry, owner, { open, close, say, said }));
+  const calls = new OpenCalls();
+  return entries.flatMap((entry) => readEntry(entry, owner, calls));
 }
 
 function events(transcript: { entries: readonly unknown[] }, owner = MAIN): HookEvent[] {
@@ -264,22 +253,16 @@ describe('readEntry() and calls', () => {
   });
 
   test('holds no more of a call than is looked at', () => {
-    const calls: Call[] = [];
+    const calls = new OpenCalls();
     const transcript = new Transcript();
-    transcript.call('Write', {
+    const id = transcript.call('Write', {
       file_path: 'a',
       content: 'x'.repeat(1e6),
       edits: [{ a: 1 }],
       replace_all: false,
     });
-    for (const entry of transcript.entries)
-      readEntry(entry, MAIN, {
-        open: (_id, call) => void calls.push(call),
-        close: () => undefined,
-        say: () => {},
-        said: () => '',
-      });
-    const [call] = calls;
+    for (const entry of transcript.entries) readEntry(entry, MAIN, calls);
+    const call = calls.close(id);
     expect(call?.input).toMatchObject({ file_path: 'a', replace_all: false });
     expect(JSON.stringify(call).length).toBeLessThan(20_000);
   });

@@ -1,10 +1,15 @@
 import type { Json } from '../../core/guards.ts';
 import { mayUse, type Permissions, parseRule } from '../../runs/model/permissions.ts';
-import type { Client, OwnCommand, TurnRequest, TurnSession } from '../client.ts';
-import { MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer, serverFor } from '../tools.ts';
-import { claudePermissions, claudeRoute, hasField, sessionMode, sessionModel } from './configuration.ts';
-import { claudeServer } from './setup.ts';
+import type { Client, OwnCommand, OwnRequest, TurnSession } from '../client.ts';
+import { MCP_SERVER_NAME, type OwnTools } from '../tools.ts';
+import { claudeConfiguration } from './configuration.ts';
 import { ClaudeReader } from './stream.ts';
+
+/** All that a child may be offered. */
+const TOOLS: OwnTools = {
+  ...{ Bash: 'exec', Edit: 'edit', Glob: 'read', Grep: 'read', NotebookEdit: 'edit' },
+  ...{ Read: 'read', TodoWrite: 'todo', WebFetch: 'web_fetch', WebSearch: 'web_search', Write: 'write' },
+};
 
 /**
  * Claude Code as a sub-agent, measured with 2.1.328.
@@ -36,37 +41,12 @@ export const claude: Client = {
   gaps: () => [], // All that is offered is on a list.
   ruleGaps: () => [], // They are its own.
   asksToRead: true,
+  tools: TOOLS,
   command,
   attach: ({ id }) => ({ args: ['--resume', id] }),
   reader: (start) => new ClaudeReader(start),
   hookCalls: (call) => [call],
-  route: claudeRoute,
-  permissions: claudePermissions,
-  login: {
-    directories: ['.claude', 'claude', '.'],
-    variable: 'CLAUDE_CONFIG_DIR',
-    files: {
-      '.credentials.json': 'is a login',
-      '.claude.json': (text) => hasField(text, ['oauthAccount', 'primaryApiKey']),
-      'settings.json': (text) => hasField(text, ['apiKeyHelper']),
-    },
-    variables: ['ANTHROPIC_*', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'CLAUDE_CONFIG_DIR'],
-  },
-  caller: {
-    marks: { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'any' },
-    // In its servers' environment too (measured with 2.1.328), where other clients may inherit it.
-    sessionVariable: 'CLAUDE_CODE_SESSION_ID',
-    mcpName: 'claude-code',
-    model: sessionModel,
-    mode: sessionMode,
-  },
-  server: claudeServer,
-};
-
-/** All that a child may be offered. */
-const TOOLS: OwnTools = {
-  ...{ Bash: 'exec', Edit: 'edit', Glob: 'read', Grep: 'read', NotebookEdit: 'edit' },
-  ...{ Read: 'read', TodoWrite: 'todo', WebFetch: 'web_fetch', WebSearch: 'web_search', Write: 'write' },
+  ...claudeConfiguration,
 };
 
 /** Never for a child, said once more: other agents, commands in the background, and waking up later. */
@@ -88,10 +68,8 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
   ...{ web_fetch: ['WebFetch'], web_search: ['WebSearch'] },
 };
 
-function command(request: TurnRequest): OwnCommand {
-  const { session, model, thinking, policy, budgetUsd, directory } = request;
-  const server = serverFor(request);
-  const tools = offeredTools(policy, TOOLS);
+function command(request: OwnRequest): OwnCommand {
+  const { session, model, thinking, tools, server, budgetUsd, directory } = request;
   const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server?.entry } } };
   const settings = {
     disableAllHooks: true,
@@ -108,7 +86,7 @@ function command(request: TurnRequest): OwnCommand {
       '--strict-mcp-config', // Alone it means no server.
       ...(server === null ? [] : ['--mcp-config', `${directory}/${SERVERS_FILE}`]),
       '--disable-slash-commands',
-      ...toolArgs(tools, server, request),
+      ...toolArgs(request),
       ...(model === null ? [] : [`--model=${model}`]),
       // The least that the client has is `low`; thinking itself is switched off by variables.
       ...(thinking === null || thinking === 'off'
@@ -131,22 +109,12 @@ function command(request: TurnRequest): OwnCommand {
 }
 
 function sessionArgs(session: TurnSession): string[] {
-  switch (session.kind) {
-    case 'new':
-      return [`--session-id=${session.id}`];
-    case 'resume':
-      return [`--resume=${session.id}`];
-    case 'once':
-      return ['--no-session-persistence', '--system-prompt', session.instructions];
-  }
+  if (session.kind === 'once') return ['--no-session-persistence', '--system-prompt', session.instructions];
+  return [`--${session.kind === 'new' ? 'session-id' : 'resume'}=${session.id}`];
 }
 
 /** What is offered, and that our own tools may be used without a question. */
-function toolArgs(
-  tools: readonly string[],
-  server: ShownServer | null,
-  { permissions }: TurnRequest,
-): string[] {
+function toolArgs({ tools, server, permissions }: OwnRequest): string[] {
   const all = `mcp__${MCP_SERVER_NAME}`;
   const own = (names: readonly string[]) => names.map((name) => `${all}__${name}`);
   const allowed = server?.only ? own(server.only) : [all];
@@ -183,7 +151,7 @@ function permissionSettings(permissions: Permissions, tools: readonly string[]):
 /** A rule in the client's names; one of its own stays as it is. */
 function ownRules(text: string): string[] {
   const rule = parseRule(text);
-  const names = rule === undefined ? undefined : RULE_NAMES[rule.tool];
+  const names = RULE_NAMES[rule?.tool ?? ''];
   if (rule === undefined || names === undefined) return [text];
   if (rule.calls !== null) return names.map((name) => `${name}(${rule.calls})`);
   return rule.tool === 'edit' ? EDITING : [...names];

@@ -1,18 +1,20 @@
 import { statSync } from 'node:fs';
-import { isRecord, type Json, parseJson, readRecord, readString } from '../../core/guards.ts';
-import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
-import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
-import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
 import {
-  type ClientUser,
-  configIn,
-  homeOf,
-  isOn,
-  merged,
-  pathIn,
-  type Route,
-  RouteRefusal,
-} from '../route.ts';
+  isRecord,
+  type Json,
+  lookOr,
+  parseJson,
+  readRecord,
+  readString,
+  readTexts,
+} from '../../core/guards.ts';
+import type { Environment } from '../../core/state-paths.ts';
+import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
+import type { ClientConfiguration } from '../client.ts';
+import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
+import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
+import { configIn, directoryIn, homeOf, merged, pathIn, picked } from '../user-files.ts';
+import { claudeServer } from './setup.ts';
 
 /** Names, not `CLAUDE_CODE_*`: a client that runs inside another must not inherit that one's session. */
 const OWN: readonly string[] = [
@@ -37,21 +39,22 @@ const OF_ADMINISTRATOR: readonly string[] = [
 const LEADS_AWAY = /^(?:ANTHROPIC_\w*(?:URL|KEY|TOKEN|RESOURCE)|CLAUDE_CODE_USE_\w+)$/;
 
 /** The directory that the client takes for its own. */
-function claudeDirectory(user: ClientUser): string {
-  return user.agentDir ?? pathIn('CLAUDE_CONFIG_DIR', user) ?? `${homeOf(user)}/.claude`;
+function claudeDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+  return user.agentDir ?? directoryIn('CLAUDE_CONFIG_DIR', '.claude', user);
 }
 
 /**
  * Claude Code reads the user's settings itself. What is looked up here is which cloud they switch on, because of its
  * login, and whether the project's settings, which a child is not given, would have sent questions elsewhere.
  */
-export function claudeRoute(user: ClientUser): Route {
+function route(user: ClientUser): Route {
   const { env } = user;
   const directory = claudeDirectory(user);
   const files = [`${directory}/settings.json`, ...OF_ADMINISTRATOR];
   const own = readRecord(files.map((path) => configIn(path, user)).reduce(merged, {}), 'env');
   if (isTrusted(user)) refuseProject(user);
-  const clouds = Object.entries(CLOUDS).filter(([name]) => isOn(own[name] ?? env[name]));
+  const isOff = (value: unknown) => typeof value !== 'string' || /^(?:|0|false|no|off)$/i.test(value.trim());
+  const clouds = Object.entries(CLOUDS).filter(([name]) => !isOff(own[name] ?? env[name]));
   return { model: null, settings: {}, env: {}, passedOn: [...OWN, ...clouds.flatMap(([, names]) => names)] };
 }
 
@@ -76,13 +79,10 @@ function refuseProject(user: ClientUser): void {
     if (path === `${homeOf(user)}/.claude/settings.json`) continue;
     const config = configIn(path, user);
     const names = Object.keys(readRecord(config, 'env')).filter((one) => LEADS_AWAY.test(one));
-    const leading = [
-      ...names.map((one) => `env.${one}`),
-      ...('apiKeyHelper' in config ? ['apiKeyHelper'] : []),
-    ];
-    if (leading.length === 0) continue;
+    const [leading] = [...names.map((one) => `env.${one}`), ...Object.keys(picked(config, ['apiKeyHelper']))];
+    if (leading === undefined) continue;
     throw new RouteRefusal(
-      `Claude Code is not started: "${leading[0]}" in "${path}" would send questions elsewhere than the user's own ` +
+      `Claude Code is not started: "${leading}" in "${path}" would send questions elsewhere than the user's own ` +
         'settings do, and only those are given to it',
     );
   }
@@ -96,17 +96,12 @@ const MODES: Readonly<Record<string, PermissionMode>> = {
 /** What the client knows by exactly this name; a rule of its for any other one allows nothing. */
 const TOOLS = /^\s*(?:Bash|Edit|Glob|Grep|Read|WebFetch|WebSearch|Write)\s*(?:\(|$)/;
 
-/** The mode by the client's own name for it. */
-function modeNamed(name: string | undefined): PermissionMode | undefined {
-  return name === undefined ? undefined : MODES[name];
-}
-
 /**
  * What Claude Code's settings let a session do, measured with 2.1.328. What a project's settings forbid counts always, and
  * in all that is below; what they allow counts where the user has told the client that the project may be believed. What
  * would be asked about counts as forbidden: nobody can be asked.
  */
-export function claudePermissions(user: ClientUser): Permissions {
+function permissions(user: ClientUser): Permissions {
   const own = configIn(`${claudeDirectory(user)}/settings.json`, user);
   const [project = [], ...above] = directoriesAbove(user.cwd).map((directory) =>
     ['settings.json', 'settings.local.json'].map((name) => configIn(`${directory}/.claude/${name}`, user)),
@@ -114,7 +109,7 @@ export function claudePermissions(user: ClientUser): Permissions {
   const ofAdministrator = OF_ADMINISTRATOR.map((path) => configIn(path, user));
   const believed = [own, ...(isTrusted(user) ? project : []), ...ofAdministrator];
   const modes = believed.flatMap(
-    (one) => modeNamed(readString(readRecord(one, 'permissions'), 'defaultMode')) ?? [],
+    (one) => MODES[readString(readRecord(one, 'permissions'), 'defaultMode') ?? ''] ?? [],
   );
   const all = [own, ...project, ...above.flat(), ...ofAdministrator];
   return {
@@ -125,8 +120,7 @@ export function claudePermissions(user: ClientUser): Permissions {
 }
 
 function rulesIn(settings: Json, name: 'allow' | 'deny' | 'ask'): string[] {
-  const rules = readRecord(settings, 'permissions')[name];
-  return Array.isArray(rules) ? rules.filter((rule) => typeof rule === 'string') : [];
+  return readTexts(readRecord(settings, 'permissions')[name]);
 }
 
 const MODEL = /^claude-[\w.@:/[\]-]{1,150}$/;
@@ -134,7 +128,7 @@ const MODEL = /^claude-[\w.@:/[\]-]{1,150}$/;
 const MODEL_BYTES_MAX = 1024 * 1024;
 
 /** The model of a session: by the end of its transcript, else as the environment sets it. Null when nobody says. */
-export function sessionModel(session: string | null, env: Environment): string | null {
+function sessionModel(session: string | null, env: Environment): string | null {
   const model = lastSaid(transcriptPath(session, env), '"model":"claude-', MODEL_BYTES_MAX, (line) => {
     const said = line.type === 'assistant' ? readString(readRecord(line, 'message'), 'model') : undefined;
     return said !== undefined && MODEL.test(said) ? said : undefined;
@@ -143,32 +137,29 @@ export function sessionModel(session: string | null, env: Environment): string |
 }
 
 /** The mode in which a session was last seen, by its transcript; undefined: nobody says. */
-export function sessionMode(session: string | null, env: Environment): PermissionMode | undefined {
+function sessionMode(session: string | null, env: Environment): PermissionMode | undefined {
   const said = lastSaid(transcriptPath(session, env), '"permissionMode":', MODE_BYTES_MAX, (line) =>
     readString(line, 'permissionMode'),
   );
-  return modeNamed(said);
+  return MODES[said ?? ''];
 }
 
 /** By its id alone: the shell of the session may have gone elsewhere, and the client may know the directory by another name. */
 function transcriptPath(session: string | null, env: Environment): string | undefined {
-  const configuration = env.CLAUDE_CONFIG_DIR || (env.HOME && `${env.HOME}/.claude`);
   if (session === null || !SESSION_ID.test(session)) return undefined;
-  if (!configuration || !isAbsolutePath(configuration)) return undefined;
-  try {
-    const paths = below(`${configuration}/projects`).map((project) => `${project}/${session}.jsonl`);
-    const times = paths.flatMap((path) => {
+  return lookOr(() => {
+    const projects = below(`${claudeDirectory({ env, agentDir: null })}/projects`);
+    const times = projects.flatMap((project) => {
+      const path = `${project}/${session}.jsonl`;
       const file = statSync(path, { throwIfNoEntry: false });
       return file === undefined ? [] : [{ path, timeMs: file.mtimeMs }];
     });
     return times.sort((one, other) => other.timeMs - one.timeMs)[0]?.path;
-  } catch {
-    return undefined; // The client keeps none, or elsewhere.
-  }
+  }, undefined); // The client keeps none, or elsewhere.
 }
 
 /** Whether one of the client's files has one of these fields, or a key among the variables that it sets. */
-export function hasField(text: string, names: readonly string[]): boolean {
+function hasField(text: string, names: readonly string[]): boolean {
   const value = parseJson(text);
   if (!isRecord(value)) return false;
   const isKey = (name: string) => /^ANTHROPIC_(?:API_KEY|AUTH_TOKEN)$/.test(name);
@@ -176,3 +167,27 @@ export function hasField(text: string, names: readonly string[]): boolean {
     names.some((name) => Object.hasOwn(value, name)) || Object.keys(readRecord(value, 'env')).some(isKey)
   );
 }
+
+export const claudeConfiguration: ClientConfiguration = {
+  route,
+  permissions,
+  login: {
+    directories: ['.claude', 'claude', '.'],
+    variable: 'CLAUDE_CONFIG_DIR',
+    files: {
+      '.credentials.json': 'is a login',
+      '.claude.json': (text) => hasField(text, ['oauthAccount', 'primaryApiKey']),
+      'settings.json': (text) => hasField(text, ['apiKeyHelper']),
+    },
+    variables: ['ANTHROPIC_*', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CODE_USE_*', 'CLAUDE_CONFIG_DIR'],
+  },
+  caller: {
+    marks: { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'any' },
+    // In its servers' environment too (measured with 2.1.328), where other clients may inherit it.
+    sessionVariable: 'CLAUDE_CODE_SESSION_ID',
+    mcpName: 'claude-code',
+    model: sessionModel,
+    mode: sessionMode,
+  },
+  server: claudeServer,
+};

@@ -30,30 +30,23 @@ export type ClientFeatures = {
   readonly events: readonly HookEventName[];
 };
 
+type ClientWorld = { readonly env: Environment; readonly run: RunCommand; readonly platform: string };
+
 const VERSION_TIME_LIMIT_MS = 10_000;
-/** The first versions with what the oldest that can run our hooks do not have. */
-const FIRST_WITH_SUBAGENT_START = '2.0.76';
-const FIRST_WITH_EXEC_FORM = '2.1.139';
-const FIRST_WITH_POST_TOOL_BATCH = '2.1.150';
-/** The oldest one that this was tried with; whether older ones know it is not known. */
-const FIRST_WITH_ASYNC_HOOKS = '2.1.328';
-const OLDEST_EVENTS: ReadonlySet<HookEventName> = new Set<HookEventName>([
+/** By the first versions that have it; the last was not tried with older ones. */
+const FIRST = { someEvents: '2.0.76', execForm: '2.1.139', PostToolBatch: '2.1.150', asyncHooks: '2.1.328' };
+const OLDEST_EVENTS: readonly HookEventName[] = [
   ...(['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'SessionEnd'] as const),
   ...(['SubagentStop', 'Stop'] as const),
-]);
+];
 
 /** Whether every client that can run our hooks knows this event. */
 export function isKnownToAll(event: HookEventName): boolean {
-  return OLDEST_EVENTS.has(event);
+  return OLDEST_EVENTS.includes(event);
 }
 
 /** Asks the `claude` on PATH for its version; takes at most 10 seconds. Never throws. */
-export async function findClientVersion(world: {
-  readonly env: Environment;
-  readonly run: RunCommand;
-  readonly platform: string;
-}): Promise<ClientVersion> {
-  const { env, run, platform } = world;
+export async function findClientVersion({ env, run, platform }: ClientWorld): Promise<ClientVersion> {
   const unknown = (reason: string) => ({ kind: 'unknown', reason }) as const;
   const path = findProgram('claude', env, platform);
   if (path === undefined) return unknown('there is no "claude" on PATH');
@@ -75,15 +68,13 @@ export function parseClientVersion(text: string): string | undefined {
 
 /** What this version can do. Of an unknown one only what every client since 2.0.76 understands is expected. */
 export function clientFeatures(version: string | undefined): ClientFeatures {
-  const isAtLeast = (first: string) => version !== undefined && Bun.semver.order(version, first) >= 0;
-  const knowsSubagentStart = version === undefined || isAtLeast(FIRST_WITH_SUBAGENT_START);
-  const knows = (event: HookEventName) => {
-    if (OLDEST_EVENTS.has(event)) return true;
-    return event === 'PostToolBatch' ? isAtLeast(FIRST_WITH_POST_TOOL_BATCH) : knowsSubagentStart;
-  };
+  const has = (what: keyof typeof FIRST) =>
+    version === undefined ? what === 'someEvents' : Bun.semver.order(version, FIRST[what]) >= 0;
+  const knows = (event: HookEventName) =>
+    isKnownToAll(event) || has(event === 'PostToolBatch' ? event : 'someEvents');
   return {
-    execForm: isAtLeast(FIRST_WITH_EXEC_FORM),
-    asyncHooks: isAtLeast(FIRST_WITH_ASYNC_HOOKS),
+    execForm: has('execForm'),
+    asyncHooks: has('asyncHooks'),
     events: [...new Set(HOOKS.map((hook) => hook.event))].filter(knows),
   };
 }
@@ -91,9 +82,7 @@ export function clientFeatures(version: string | undefined): ClientFeatures {
 /** The events of this mode that a client of this version does not know. */
 export function unknownEvents(version: string, mode: HookMode): HookEventName[] {
   const { events } = clientFeatures(version);
-  return hooksIn(mode)
-    .map((hook) => hook.event)
-    .filter((event) => !events.includes(event));
+  return hooksIn(mode).flatMap(({ event }) => (events.includes(event) ? [] : [event]));
 }
 
 /** What the user should know about hooks that are left out because of the client's version. */
@@ -159,8 +148,7 @@ export function commandText(name: CommandName): string {
 }
 
 /** A shorter name would be found inside nearly every agent type, because RA-401 looks for it as a part. */
-const NAME_LENGTH_MIN = 3;
-const NAME_LENGTH_MAX = 100;
+const USABLE_NAME = /^[^\x00-\x1f\x7f]{3,100}$/u;
 const FILES_MAX = 500;
 const FILE_BYTES_MAX = 256 * 1024;
 const WRITING_TOOLS: readonly string[] = ['Edit', 'Write', 'MultiEdit', 'NotebookEdit'];
@@ -174,12 +162,11 @@ export function readAgentFiles(directory: string): string[] {
     .filter((name) => name.endsWith('.md'))
     .sort()
     .slice(0, FILES_MAX)
-    .map((name) => join(directory, name))
-    .filter((path) => {
+    .flatMap((name) => {
+      const path = join(directory, name);
       const stats = statSync(path, { throwIfNoEntry: false });
-      return stats?.isFile() === true && stats.size <= FILE_BYTES_MAX;
-    })
-    .map((path) => readFileSync(path, 'utf8'));
+      return stats?.isFile() && stats.size <= FILE_BYTES_MAX ? [readFileSync(path, 'utf8')] : [];
+    });
 }
 
 /** The names of the agents whose tools can change files, by the texts of their files; each once. Never throws. */
@@ -187,19 +174,14 @@ export function writingAgents(texts: readonly string[]): string[] {
   const names = texts.flatMap((text) => {
     const fields = frontmatter(text);
     const name = fields.get('name')?.at(0);
-    return name !== undefined && isUsableName(name) && canWrite(fields) ? [name] : [];
+    if (name === undefined || !USABLE_NAME.test(name) || !canWrite(fields)) return [];
+    return READING_AGENTS.some((agent) => agent.includes(name)) ? [] : [name];
   });
   return [...new Set(names)];
 }
 
 /** The client's own agents that only look: a name that is part of theirs would give them context too (RA-401). */
 const READING_AGENTS = ['Explore', 'Plan', 'statusline-setup', 'claude-code-guide'];
-
-function isUsableName(name: string): boolean {
-  const length = [...name].length;
-  const isUsable = length >= NAME_LENGTH_MIN && length <= NAME_LENGTH_MAX && !/[\x00-\x1f\x7f]/.test(name);
-  return isUsable && !READING_AGENTS.some((agent) => agent.includes(name));
-}
 
 function canWrite(fields: ReadonlyMap<string, readonly string[]>): boolean {
   const tools = fields.get('tools');
@@ -245,5 +227,5 @@ function withoutComment(value: string): string {
 }
 
 function unquote(value: string): string {
-  return /^"(.*)"$/.exec(value)?.[1] ?? /^'(.*)'$/.exec(value)?.[1] ?? value;
+  return /^(["'])(.*)\1$/.exec(value)?.[2] ?? value;
 }

@@ -1,16 +1,8 @@
-import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { type Json, readRecord, readRecords, readString, readTexts } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
 import type { AgentEvent } from '../client.ts';
-import {
-  addUsage,
-  cutWord,
-  mainModel,
-  readAmount,
-  StreamReader,
-  sinceBefore,
-  sum,
-  wordIn,
-} from '../reading.ts';
+import { cutWord, StreamReader, textAt, wordAt, wordIn } from '../reading.ts';
+import { addUsage, mainModel, priced, readAmount, sinceBefore, usageIn, withCache } from '../usage.ts';
 
 /** What Claude Code says of a turn, one JSON object on each line (`--output-format stream-json --verbose`). */
 export class ClaudeReader extends StreamReader {
@@ -26,54 +18,42 @@ export class ClaudeReader extends StreamReader {
   protected step(line: Json): readonly AgentEvent[] {
     // Of an agent of the client's own, which a child cannot have: its words would not be the turn's.
     if (typeof line.parent_tool_use_id === 'string') return [];
-    switch (line.type) {
-      case 'system':
-        return this.#system(line);
-      case 'assistant':
-        return isModels(line) ? this.#message(line) : this.#clientsWords(line);
-      case 'user':
-        return blocksOf(line).flatMap(userEvent);
-      case 'result':
-        return this.#result(line);
-      default:
-        return [];
-    }
+    return this.byType(line.type, {
+      system: () => this.#notice(line),
+      assistant: () => this.#message(line, readRecord(line, 'message')),
+      user: () => blocksOf(line).flatMap(userEvent),
+      result: () => this.#result(line),
+    });
   }
 
-  #system(line: Json): AgentEvent[] {
-    const warning = (text: string): AgentEvent[] => [{ kind: 'warning', text }];
-    switch (line.subtype) {
-      case 'init':
-        return this.begin(readString(line, 'session_id'), readString(line, 'model') ?? null);
-      case 'permission_denied':
-        return [{ kind: 'refused', id: readString(line, 'tool_use_id') ?? null }];
-      case 'api_retry':
-        return warning(`the service is asked again: ${readString(line, 'error') ?? 'it did not answer'}`);
-      case 'model_fallback': {
+  #notice(line: Json): readonly AgentEvent[] {
+    return this.byType(line.subtype, {
+      init: () => this.begin(readString(line, 'session_id'), readString(line, 'model') ?? null),
+      permission_denied: () => [{ kind: 'refused', id: readString(line, 'tool_use_id') ?? null }],
+      api_retry: () =>
+        this.warn(`the service is asked again: ${readString(line, 'error') ?? 'it did not answer'}`),
+      model_fallback: () => {
         const [from, to] = [wordIn(line, 'original_model'), wordIn(line, 'fallback_model')];
-        return warning(`the model ${from} was replaced by ${to}`);
-      }
-      case 'compact_boundary':
-        return warning('the conversation was shortened to fit the model');
-      default:
-        return [];
-    }
+        return this.warn(`the model ${from} was replaced by ${to}`);
+      },
+      compact_boundary: () => this.warn('the conversation was shortened to fit the model'),
+    });
   }
 
   /** A line of an answer of the model: one or more blocks of a message. */
-  #message(line: Json): AgentEvent[] {
-    const message = readRecord(line, 'message');
-    const messageId = cutWord(readString(message, 'id') ?? '');
+  #message(line: Json, message: Json): AgentEvent[] {
+    // The client speaks in the model's place when the service refuses.
+    if (line.error !== undefined || message.model === '<synthetic>') return this.#clientsWords(line);
+    const messageId = wordAt(message, 'id');
     const goesOn = messageId === this.#messageId;
     if (!goesOn) this.#settled = this.usage;
     this.#messageId = messageId;
-    this.usage = addUsage(this.#settled, usageOf(message));
+    // The output is counted at the start of the message, so it is next to nothing; the result knows better.
+    const usage = withCache(usageIn(readRecord(message, 'usage'), OF_MESSAGE));
+    this.usage = addUsage(this.#settled, { ...usage, model: wordAt(message, 'model') || null });
     const blocks = blocksOf(line);
-    const texts = blocks
-      .filter(({ type }) => type === 'text')
-      .map((block) => readString(block, 'text') ?? '');
-    const said = texts.join('');
-    if (said !== '') this.say(said, { goesOn });
+    const said = blocks.map((block) => (block.type === 'text' ? textAt(block, 'text') : '')).join('');
+    if (said !== '') this.say(said, goesOn);
     this.hasWorked = true;
     return [...blocks.flatMap(blockEvent), { kind: 'usage', usage: this.usage }];
   }
@@ -84,28 +64,43 @@ export class ClaudeReader extends StreamReader {
       this.problem = cutWord(text);
       this.isModelRefused ||= line.error === 'model_not_found';
     }
-    return [{ kind: 'warning', text }];
+    return this.warn(text);
   }
 
   #result(line: Json): AgentEvent[] {
-    const resultId = cutWord(readString(line, 'uuid') ?? '');
+    const resultId = wordAt(line, 'uuid');
     if (resultId !== '' && resultId === this.#resultId) return [];
     this.#resultId = resultId;
     this.#messageId = null;
-    this.sessionId = cutWord(readString(line, 'session_id') ?? '') || this.sessionId;
+    this.sessionId = wordAt(line, 'session_id') || this.sessionId;
     const problem = problemOf(line);
-    const said = readString(line, 'result') ?? '';
-    if (problem === undefined && said.trim() !== '') this.say(said, { goesOn: false });
-    const known = { said: this.usage, reported: this.#reported, before: this.start.before };
-    this.usage = turnUsage(line, known);
+    const said = textAt(line, 'result');
+    if (problem === undefined && said.trim() !== '') this.say(said);
+    this.usage = this.#turnUsage(line);
     this.#reported = this.usage;
     return [{ kind: 'usage', usage: this.usage }, this.end(problem === undefined ? null : cutWord(problem))];
   }
-}
 
-/** Whether the message is the model's; the client speaks in its place when the service refuses. */
-function isModels(line: Json): boolean {
-  return line.error === undefined && readString(readRecord(line, 'message'), 'model') !== '<synthetic>';
+  /**
+   * Of the turn, by its result. What models took since the last result is in a record of its own, by model, those asked
+   * on the side included; the client's totals go on over the whole session. Releases without that record say less.
+   */
+  #turnUsage(result: Json): Usage {
+    const said = this.usage;
+    const byModel = readRecord(result, 'model_usage_since_last_result');
+    const models = Object.keys(byModel);
+    if (models.length > 0) {
+      const parts = models.map((model) => withCache(usageIn(readRecord(byModel, model), OF_MODEL)));
+      const model = mainModel(byModel, 'outputTokens') ?? said.model;
+      return { ...parts.reduce(addUsage, this.#reported), model };
+    }
+    const tokens = withCache(usageIn(readRecord(result, 'usage'), OF_MESSAGE));
+    // After an error the client may say zero where the messages say more.
+    const known = (tokens.inputTokens ?? -1) >= (said.inputTokens ?? -1) ? tokens : said;
+    const model = mainModel(readRecord(result, 'modelUsage'), 'outputTokens') ?? said.model;
+    const costUsd = sinceBefore(readAmount(result, 'total_cost_usd'), this.start.before.costUsd);
+    return { ...priced(known, costUsd), model };
+  }
 }
 
 /** What speaks against a good end, in the client's words where it has any. */
@@ -113,8 +108,7 @@ function problemOf(line: Json): string | undefined {
   const subtype = readString(line, 'subtype');
   const said = readString(line, 'result');
   if (subtype !== 'success') {
-    const errors = Array.isArray(line.errors) ? line.errors.filter((error) => typeof error === 'string') : [];
-    return errors[0] ?? said ?? `the client reports ${subtype ?? 'no success'}`;
+    return readTexts(line.errors)[0] ?? said ?? `the client reports ${subtype ?? 'no success'}`;
   }
   if (line.is_error !== false) return said ?? 'the client reports an error';
   if (line.num_turns === 0) return 'the client answered by itself, without the model';
@@ -124,108 +118,32 @@ function problemOf(line: Json): string | undefined {
 
 function blocksOf(line: Json): Json[] {
   const { content } = readRecord(line, 'message');
-  if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return Array.isArray(content) ? content.filter(isRecord) : [];
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : readRecords(content);
 }
 
 function blockEvent(block: Json): AgentEvent[] {
-  switch (block.type) {
-    case 'text':
-      return [{ kind: 'text', text: readString(block, 'text') ?? '', isPiece: true }];
-    case 'tool_use': {
-      const id = readString(block, 'id') ?? '';
-      const tool = readString(block, 'name') ?? '';
-      return [{ kind: 'tool-call', id, tool, input: readRecord(block, 'input') }];
-    }
-    default:
-      return [];
-  }
+  if (block.type === 'text') return [{ kind: 'text', text: textAt(block, 'text'), isPiece: true }];
+  if (block.type !== 'tool_use') return [];
+  const [id, tool] = [textAt(block, 'id'), textAt(block, 'name')];
+  return [{ kind: 'tool-call', id, tool, input: readRecord(block, 'input') }];
 }
 
 function userEvent(block: Json): AgentEvent[] {
-  if (block.type === 'text') return [{ kind: 'user', text: readString(block, 'text') ?? '' }];
+  if (block.type === 'text') return [{ kind: 'user', text: textAt(block, 'text') }];
   if (block.type !== 'tool_result') return [];
-  const { content } = block;
-  const blocks = Array.isArray(content) ? content.filter(isRecord) : [];
-  return [
-    {
-      kind: 'tool-result',
-      id: readString(block, 'tool_use_id') ?? '',
-      tool: null,
-      isError: block.is_error === true,
-      text: typeof content === 'string' ? content : textOf(blocks),
-    },
-  ];
+  const { content, is_error } = block;
+  const text = typeof content === 'string' ? content : textOf(readRecords(content));
+  const id = textAt(block, 'tool_use_id');
+  return [{ kind: 'tool-result', id, tool: null, isError: is_error === true, text }];
 }
 
 function textOf(blocks: readonly Json[]): string {
   return blocks.flatMap((block) => readString(block, 'text') || []).join('\n');
 }
 
-/** Of a message. Its output is counted at its start, so it is next to nothing; the result knows better. */
-function usageOf(message: Json): Usage {
-  const model = readString(message, 'model');
-  return {
-    ...tokensOf(readRecord(message, 'usage'), MESSAGE_KEYS),
-    model: model === undefined ? null : cutWord(model),
-  };
-}
-
-type Known = {
-  /** By the messages of the turn. */
-  readonly said: Usage;
-  /** By earlier results of the turn. */
-  readonly reported: Usage;
-  /** By the turns before, of the same session. */
-  readonly before: Usage;
-};
-
-/**
- * Of the turn, by its result. What models took since the last result is in a record of its own, by model, those asked on
- * the side included; the client's totals go on over the whole session. Releases without that record say less.
- */
-function turnUsage(result: Json, { said, reported, before }: Known): Usage {
-  const byModel = readRecord(result, 'model_usage_since_last_result');
-  const models = Object.keys(byModel);
-  if (models.length > 0) {
-    const parts = models.map((model) => modelUsage(readRecord(byModel, model)));
-    const all = addUsage(reported, parts.reduce(addUsage, NO_USAGE));
-    return { ...all, model: mainModel(byModel, MODEL_KEYS.output) ?? said.model };
-  }
-  const costUsd = sinceBefore(readAmount(result, 'total_cost_usd'), before.costUsd);
-  const tokens = tokensOf(readRecord(result, 'usage'), MESSAGE_KEYS);
-  return {
-    // After an error the client may say zero where the messages say more.
-    ...((tokens.inputTokens ?? -1) >= (said.inputTokens ?? -1) ? tokens : said),
-    costUsd,
-    costSource: costUsd === null ? null : 'client',
-    model: mainModel(readRecord(result, 'modelUsage'), MODEL_KEYS.output) ?? said.model,
-  };
-}
-
-const MESSAGE_KEYS = {
-  ...{ input: 'input_tokens', output: 'output_tokens' },
-  ...{ cacheRead: 'cache_read_input_tokens', cacheWrite: 'cache_creation_input_tokens' },
-} as const;
-
-const MODEL_KEYS = {
-  ...{ input: 'inputTokens', output: 'outputTokens' },
-  ...{ cacheRead: 'cacheReadInputTokens', cacheWrite: 'cacheCreationInputTokens' },
-} as const;
-
-function tokensOf(counts: Json, keys: Readonly<Record<keyof typeof MESSAGE_KEYS, string>>): Usage {
-  const cacheReadTokens = readAmount(counts, keys.cacheRead);
-  const cacheWriteTokens = readAmount(counts, keys.cacheWrite);
-  return {
-    ...NO_USAGE,
-    inputTokens: sum([readAmount(counts, keys.input), cacheReadTokens, cacheWriteTokens]),
-    outputTokens: readAmount(counts, keys.output),
-    cacheReadTokens,
-    cacheWriteTokens,
-  };
-}
-
-function modelUsage(counts: Json): Usage {
-  const costUsd = readAmount(counts, 'costUSD');
-  return { ...tokensOf(counts, MODEL_KEYS), costUsd, costSource: costUsd === null ? null : 'client' };
-}
+const OF_MESSAGE = [
+  ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+];
+const OF_MODEL = [
+  ...['inputTokens', 'outputTokens', 'cacheReadInputTokens', 'cacheCreationInputTokens', 'costUSD'],
+];

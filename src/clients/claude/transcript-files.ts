@@ -1,10 +1,10 @@
-import { isRecord, type Json, parseJson, readString, reasonOf } from '../../core/guards.ts';
+import { isRecord, lookOr, parseJson, readString, reasonOf } from '../../core/guards.ts';
 import { ANALYSIS_MARK } from '../../core/messages.ts';
 import { fingerprint } from '../../core/text.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
 import { LineReader, readFirstLine } from '../../system/lines.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
-import { readEntry, type TranscriptOwner, timeOf } from './transcript.ts';
+import { OpenCalls, readEntry, type TranscriptOwner, timeOf } from './transcript.ts';
 
 /** A transcript that has something new. */
 export type TranscriptFile = {
@@ -39,24 +39,16 @@ type TranscriptOutline = {
   readonly isAnalysis: boolean;
 };
 
-type TranscriptListing = {
-  /** The one that began first comes first. */
-  readonly sessions: readonly TranscriptSession[];
-  readonly filesFound: number;
-  readonly filesUnchanged: number;
-  readonly linksNotFollowed: number;
-  readonly unreadable: readonly Unreadable[];
-};
-
 /** How far a transcript has been read. */
-export type TranscriptPlace = {
-  /** By what the file is recognised: how it begins. */
-  readonly head: string;
+export type ReadingPlace = {
   /** Where the next reading begins: the line of a call without a result, or the end of what was looked at. */
   readonly bytesDone: number;
   /** Up to where it has been looked at. */
   readonly bytesSeen: number;
 };
+
+/** `head`: by what the file is recognised, how it begins. */
+export type TranscriptPlace = ReadingPlace & { readonly head: string };
 
 /** `isElsewhere`: the place is known under another path, so that the file was moved or copied since. */
 export type FileProgress = TranscriptPlace & { readonly isElsewhere?: true };
@@ -64,20 +56,18 @@ export type FileProgress = TranscriptPlace & { readonly isElsewhere?: true };
 /** How far a file has been read; undefined for one that is not known. */
 type ProgressOf = (path: string, head: string) => FileProgress | undefined;
 
-/** Finds the transcripts below directories, and which of them have something new. Never throws for a single file. */
-export function listTranscripts(roots: readonly string[], progressOf: ProgressOf): TranscriptListing {
+/**
+ * Finds the transcripts below directories, and which of them have something new; the session that began first comes
+ * first. Never throws for a single file.
+ */
+export function listTranscripts(roots: readonly string[], progressOf: ProgressOf) {
   const unreadable: Unreadable[] = [];
   const found = roots.map((root) => findFiles(root, '.jsonl'));
   const files = new Map(found.flatMap((one) => one.files).map((file) => [file.path, file]));
-  const changed: TranscriptFile[] = [];
-  for (const file of files.values()) {
-    try {
-      const placed = placedFile(file, progressOf);
-      if (placed !== undefined && placed.seen !== file.bytes) changed.push(placed);
-    } catch (error) {
-      unreadable.push({ path: file.path, reason: reasonOf(error) });
-    }
-  }
+  const onUnreadable = (path: string, reason: string) => void unreadable.push({ path, reason });
+  const placing = { progressOf, onUnreadable, isWanted: () => true };
+  const placed = [...files.values()].flatMap((file) => placedFile(file, placing));
+  const changed = placed.filter(({ seen, bytes }) => seen !== bytes);
   const sessions = [...Map.groupBy(changed, mainOf)].map(([main, group]) => session(main, group));
   return {
     sessions: sessions.sort((left, right) => compare(left.outline.firstTs, right.outline.firstTs)),
@@ -96,23 +86,15 @@ type SessionPlace = {
   readonly agent?: string | undefined;
   /** Whether there is anything in a file to be read now. */
   readonly isWanted: (file: FoundFile) => boolean;
-  readonly onUnreadable: (path: string) => void;
+  readonly onUnreadable: (path: string, reason: string) => void;
 };
 
 /** The transcripts of one session that have something new; undefined when none has. Never throws for a single file. */
 export function findSession(
-  { main, agent, isWanted, onUnreadable }: SessionPlace,
+  { main, agent, ...place }: SessionPlace,
   progressOf: ProgressOf,
 ): TranscriptSession | undefined {
-  const files: TranscriptFile[] = [];
-  for (const file of sessionFiles(main, agent)) {
-    try {
-      const changed = isWanted(file) ? placedFile(file, progressOf) : undefined;
-      if (changed !== undefined) files.push(changed);
-    } catch {
-      onUnreadable(file.path); // Gone meanwhile, or not for us.
-    }
-  }
+  const files = sessionFiles(main, agent).flatMap((file) => placedFile(file, { ...place, progressOf }));
   return files.length === 0 ? undefined : session(main, files);
 }
 
@@ -133,13 +115,21 @@ function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
 const HEAD_BYTES_MAX = 64 * 1024;
 const DECODER = new TextDecoder();
 
-/** Undefined for a file without a line. */
-function placedFile(file: FoundFile, progressOf: ProgressOf): TranscriptFile | undefined {
-  const firstLine = file.bytes === 0 ? undefined : readFirstLine(file.path, HEAD_BYTES_MAX);
-  if (firstLine === undefined) return undefined;
-  const head = fingerprint(DECODER.decode(firstLine));
-  const place = placeOf(file, progressOf(file.path, head), head);
-  return { ...file, head, ...place, owner: ownerOf(file.path) };
+type Placing = Pick<SessionPlace, 'isWanted' | 'onUnreadable'> & { readonly progressOf: ProgressOf };
+
+/** The file with its place; none where there is no line, or none of it is wanted. */
+function placedFile(file: FoundFile, { progressOf, isWanted, onUnreadable }: Placing): TranscriptFile[] {
+  try {
+    if (!isWanted(file) || file.bytes === 0) return [];
+    const firstLine = readFirstLine(file.path, HEAD_BYTES_MAX);
+    if (firstLine === undefined) return [];
+    const head = fingerprint(DECODER.decode(firstLine));
+    const place = placeOf(file, progressOf(file.path, head), head);
+    return [{ ...file, head, ...place, owner: ownerOf(file.path) }];
+  } catch (error) {
+    onUnreadable(file.path, reasonOf(error)); // Gone meanwhile, or not for us.
+    return [];
+  }
 }
 
 /** One that became shorter was written anew, unless it is a copy: then it was made before the other went on. */
@@ -191,28 +181,24 @@ const OUTLINE_BYTES_MAX = 4 * 1024 * 1024;
 /** The mark stands at the beginning of the prompt, which in turn stands at the beginning of the session. */
 const MARK_WITHIN = 100;
 
-const NO_OUTLINE: TranscriptOutline = {
-  firstTs: '',
-  directory: undefined,
-  sessionId: undefined,
-  isAnalysis: false,
-};
+const NO_OUTLINE = { firstTs: '', directory: undefined, sessionId: undefined, isAnalysis: false };
 
 /** Reads until the first prompt; undefined when the file cannot be read. */
 function outlineOf(path: string): TranscriptOutline | undefined {
-  let reader: LineReader | undefined;
-  try {
-    reader = new LineReader(path, { chunkBytes: HEAD_BYTES_MAX, lineBytesMax: OUTLINE_BYTES_MAX });
-    return readOutline(reader);
-  } catch {
-    return undefined; // Not there, or not for us: the import itself meets the reason and reports it.
-  } finally {
-    reader?.close();
-  }
+  return lookOr(() => {
+    const reader = new LineReader(path, { chunkBytes: HEAD_BYTES_MAX, lineBytesMax: OUTLINE_BYTES_MAX });
+    try {
+      return readOutline(reader);
+    } finally {
+      reader.close();
+    }
+  }, undefined); // Not there, or not for us: the import itself meets the reason and reports it.
 }
 
+const SOMEBODY: TranscriptOwner = { sessionId: '', agentId: null, agentType: null };
+
 function readOutline(reader: LineReader): TranscriptOutline {
-  let found = NO_OUTLINE;
+  let found: TranscriptOutline = NO_OUTLINE;
   for (let count = 0; count < OUTLINE_LINES_MAX; count++) {
     const line = reader.next();
     if (line === undefined || line.start > OUTLINE_BYTES_MAX) break;
@@ -224,20 +210,11 @@ function readOutline(reader: LineReader): TranscriptOutline {
       sessionId: found.sessionId || readString(entry, 'sessionId'),
       isAnalysis: false,
     };
-    const prompt = firstPromptIn(entry);
-    if (prompt !== undefined)
-      return { ...found, isAnalysis: prompt.slice(0, MARK_WITHIN).includes(ANALYSIS_MARK) };
+    const [first] = readEntry(entry, SOMEBODY, new OpenCalls());
+    if (first?.kind === 'event' && first.event.name === 'UserPromptSubmit')
+      return { ...found, isAnalysis: first.event.prompt.slice(0, MARK_WITHIN).includes(ANALYSIS_MARK) };
   }
   return found;
-}
-
-const NO_CALLS = { open: () => {}, close: () => undefined, say: () => {}, said: () => '' };
-const SOMEBODY: TranscriptOwner = { sessionId: '', agentId: null, agentType: null };
-
-function firstPromptIn(entry: Json): string | undefined {
-  const [found] = readEntry(entry, SOMEBODY, NO_CALLS);
-  if (found?.kind !== 'event' || found.event.name !== 'UserPromptSubmit') return undefined;
-  return found.event.prompt;
 }
 
 function compare(left: string, right: string): number {

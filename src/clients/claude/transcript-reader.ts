@@ -2,8 +2,8 @@ import { isRecord, parseJson, reasonOf } from '../../core/guards.ts';
 import { withoutBlobs } from '../../core/long-json.ts';
 import type { Unreadable } from '../../system/files.ts';
 import { LineReader } from '../../system/lines.ts';
-import { type Call, type Happening, type OpenCalls, type PassedOverKind, readEntry } from './transcript.ts';
-import type { TranscriptFile } from './transcript-files.ts';
+import { type Happening, OpenCalls, type PassedOverKind, readEntry } from './transcript.ts';
+import type { ReadingPlace, TranscriptFile } from './transcript-files.ts';
 
 /**
  * Reads transcripts as streams, in the order in which things happened, in memory of the longest line. Tolerant: what
@@ -12,10 +12,10 @@ import type { TranscriptFile } from './transcript-files.ts';
 
 const LINE_BYTES_MAX = 32 * 1024 * 1024;
 
+const ENDLESS = { bytes: Number.POSITIVE_INFINITY, deadlineMs: Number.POSITIVE_INFINITY };
+
 /** The bytes and the time that are left for a reading, over all files of a session; without limits endless. */
 export class ReadingBudget {
-  readonly isBounded: boolean;
-  /** A longer line does not fit in. */
   readonly lineBytesMax: number;
   /** Something was left unread because of the limits. */
   hasCut = false;
@@ -23,21 +23,18 @@ export class ReadingBudget {
   readonly #deadlineMs: number;
 
   /** `deadlineMs`: by performance.now(). */
-  constructor(limits?: { readonly bytes: number; readonly deadlineMs: number }) {
-    this.isBounded = limits !== undefined;
-    this.#bytesLeft = limits?.bytes ?? Number.POSITIVE_INFINITY;
-    this.lineBytesMax = Math.min(this.#bytesLeft, LINE_BYTES_MAX);
-    this.#deadlineMs = limits?.deadlineMs ?? Number.POSITIVE_INFINITY;
+  constructor({ bytes, deadlineMs } = ENDLESS) {
+    this.#bytesLeft = bytes;
+    this.lineBytesMax = Math.min(bytes, LINE_BYTES_MAX);
+    this.#deadlineMs = deadlineMs;
   }
 
-  take(bytes: number): void {
-    this.#bytesLeft -= bytes;
-  }
-
-  /** The next line does not fit in: nothing more is read. */
-  cut(): void {
-    this.#bytesLeft = 0;
-    this.hasCut = true;
+  /** Returns false for a line that does not fit in: nothing more is read then, and a reader with more room reads it. */
+  take({ kind, start, end }: { kind: string; start: number; end: number }): boolean {
+    const isCut = kind === 'too-long' && this.#bytesLeft !== Number.POSITIVE_INFINITY;
+    this.#bytesLeft = isCut ? 0 : this.#bytesLeft - (end - start);
+    this.hasCut ||= isCut;
+    return !isCut;
   }
 
   /** Returns true if nothing is left; to be asked only by a reader that would go on. */
@@ -68,24 +65,21 @@ type ReadingOptions = {
 
 type Event = Extract<Happening, { kind: 'event' }>;
 
-/** Where the next reading has to begin, and up to where this one has come. */
-export type ReadingPlace = { readonly bytesDone: number; readonly bytesSeen: number };
-
-/** The events of one line. All lines up to it are done with when these are. */
-type TranscriptStep = {
-  readonly events: readonly [Event, ...Event[]];
-  /** The end of the line. */
-  readonly end: number;
-  readonly before: ReadingPlace;
-  readonly after: ReadingPlace;
-};
-
-/** The next events of a session and the file that they stand in; without events the file has been read up to `end`. */
+/** The next events of a session, those of one line, and the file that they stand in. */
 export type Merged = {
   readonly file: TranscriptFile;
+  /** Undefined when there are no more: then the file has been read up to `end`. */
   readonly step: TranscriptStep | undefined;
+  /** The end of the line. */
   readonly end: number;
   readonly place: ReadingPlace;
+};
+
+/** All lines up to this one are done with when its events are. */
+type TranscriptStep = {
+  readonly events: readonly [Event, ...Event[]];
+  readonly before: ReadingPlace;
+  readonly after: ReadingPlace;
 };
 
 const OPEN_FILES_MAX = 16;
@@ -106,8 +100,7 @@ export class MergedTranscripts {
     const open = new Set<TranscriptCursor>();
     try {
       for (let next = earliest(this.#cursors); next?.step !== undefined; next = earliest(this.#cursors)) {
-        const { file, step } = next;
-        yield { file, step, end: step.end, place: step.after };
+        yield seenOf(next);
         open.delete(next);
         open.add(next);
         const [oldest] = open;
@@ -117,8 +110,8 @@ export class MergedTranscripts {
         }
         next.advance();
       }
-      for (const { file, end, place, isUnreadable } of this.#cursors)
-        if (!isUnreadable && end > file.from) yield { file, step: undefined, end, place };
+      for (const cursor of this.#cursors)
+        if (!cursor.isUnreadable && cursor.end > cursor.file.from) yield seenOf(cursor);
     } finally {
       for (const cursor of this.#cursors) cursor.rest();
     }
@@ -126,23 +119,23 @@ export class MergedTranscripts {
 
   /** Returns true if a result came whose call lies further back than was looked. */
   get hasMissed(): boolean {
-    return this.#cursors.some(({ hasMissed, isUnreadable }) => hasMissed && !isUnreadable);
+    return this.#cursors.some(({ missedAt, isUnreadable }) => missedAt !== undefined && !isUnreadable);
   }
 
   /** Returns true if what was read of this file is a conversation; undefined if nothing was read. */
   isConversation(file: TranscriptFile): boolean | undefined {
-    const cursor = this.#cursors.find((one) => one.file === file && !one.isUnreadable);
-    return cursor?.isConversation;
+    return this.#cursors.find((one) => one.file === file && !one.isUnreadable)?.isConversation;
   }
 
   /** What the agent said before the open call with this id. */
   remarkOf(toolUseId: string): string | undefined {
-    for (const { calls } of this.#cursors) {
-      const remark = calls.remarkOf(toolUseId);
-      if (remark !== undefined) return remark;
-    }
-    return undefined;
+    const remarks = this.#cursors.map(({ calls }) => calls.remarkOf(toolUseId));
+    return remarks.find((remark) => remark !== undefined);
   }
+}
+
+function seenOf({ file, step, end, place }: TranscriptCursor): Merged {
+  return { file, step, end, place };
 }
 
 /** The cursor whose next event happened first; of equal ones the one that stands first. */
@@ -167,9 +160,9 @@ const CONVERSATION = new Set<unknown>(['user', 'assistant']);
  * Goes through one transcript; one that cannot be read ends where it stands. Its place says all about it: it is set back
  * to the oldest call that is still open, so that a reading may stop anywhere and go on in another process.
  */
-class TranscriptCursor {
+class TranscriptCursor implements Merged {
   readonly file: TranscriptFile;
-  readonly calls: CallsByLine;
+  readonly calls: OpenCalls;
   /** The next events; undefined when there are no more, or not for now. */
   step: TranscriptStep | undefined;
   /** Up to where the file has been gone through this time. */
@@ -178,25 +171,21 @@ class TranscriptCursor {
   isUnreadable = false;
   /** Whether any line was one that a conversation consists of; undefined before the first line. */
   isConversation: boolean | undefined;
+  /** The line of the first result whose call lies further back than was looked. */
+  missedAt: number | undefined;
   readonly #options: ReadingOptions;
   #reader: LineReader | undefined;
-  #missedAt: number | undefined;
 
   constructor(file: TranscriptFile, options: ReadingOptions) {
     this.file = file;
     this.#options = options;
-    this.calls = new CallsByLine(
+    this.calls = new OpenCalls(
       options.lookBackBytes > 0 ? () => callsBefore(file, options.lookBackBytes) : undefined,
     );
     this.end = file.from;
     this.place = { bytesDone: file.from, bytesSeen: file.seen };
     this.advance();
     this.rest();
-  }
-
-  /** A result came whose call lies further back than was looked. */
-  get hasMissed(): boolean {
-    return this.#missedAt !== undefined;
   }
 
   /** Goes on to the next events. */
@@ -222,22 +211,18 @@ class TranscriptCursor {
     this.#reader ??= this.#open();
     while (!budget.isSpent()) {
       const line = this.#reader.next();
-      if (line === undefined) break;
-      budget.take(line.end - line.start);
-      if (line.kind === 'too-long' && budget.isBounded) {
-        budget.cut(); // A reader with more room reads it.
-        break;
-      }
+      if (line === undefined || !budget.take(line)) break;
       const entry = line.kind === 'line' ? parseLine(line.bytes) : undefined;
       if (entry === undefined && !line.isEnded) break; // It is being written.
       if (line.kind === 'too-long') passedOver.longLines++;
-      else if (entry === undefined && !isBlank(line.bytes)) passedOver.brokenLines++;
+      else if (entry === undefined && !line.bytes.every((byte) => WHITE_SPACE.includes(byte)))
+        passedOver.brokenLines++;
       this.isConversation ||= isRecord(entry) && CONVERSATION.has(entry.type);
       const [first, ...rest] = this.#eventsOf(entry, line.start);
       const before = this.place;
       this.end = line.end;
       this.place = this.#placeAt(line.end);
-      if (first !== undefined) return { events: [first, ...rest], end: line.end, before, after: this.place };
+      if (first !== undefined) return { events: [first, ...rest], before, after: this.place };
     }
     this.rest();
     return undefined;
@@ -258,14 +243,14 @@ class TranscriptCursor {
       passedOver[happening.why]++;
       // Its result is left to a reader that looks back for the call.
       const isMissed = lookBackBytes === 0 && lineStart >= this.file.seen;
-      if (happening.why === 'resultsWithoutCall' && isMissed) this.#missedAt ??= lineStart;
+      if (happening.why === 'resultsWithoutCall' && isMissed) this.missedAt ??= lineStart;
     }
     return found.filter((happening) => happening.kind === 'event');
   }
 
   #placeAt(end: number): ReadingPlace {
     const earliest = end - REREAD_BYTES_MAX;
-    const missedAt = this.#missedAt ?? end;
+    const missedAt = this.missedAt ?? end;
     const bytesSeen = missedAt >= earliest ? missedAt : end;
     return { bytesDone: Math.min(bytesSeen, this.calls.oldestSince(earliest)), bytesSeen };
   }
@@ -281,10 +266,6 @@ function parseLine(bytes: Uint8Array): unknown {
 
 const WHITE_SPACE = [0x20, 0x09, 0x0d];
 
-function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => WHITE_SPACE.includes(byte));
-}
-
 /** A reader of the whole lines from this place on. */
 function openAt(path: string, from: number, isWithinLine: boolean, lineBytesMax: number): LineReader {
   const isAtLine = !isWithinLine || from === 0;
@@ -294,8 +275,8 @@ function openAt(path: string, from: number, isWithinLine: boolean, lineBytesMax:
 }
 
 /** The calls that the lines before the part to be read have opened, as far back as is looked. */
-function callsBefore({ path, owner, from }: TranscriptFile, lookBackBytes: number): CallsByLine {
-  const calls = new CallsByLine();
+function callsBefore({ path, owner, from }: TranscriptFile, lookBackBytes: number): OpenCalls {
+  const calls = new OpenCalls();
   if (from === 0) return calls;
   const reader = openAt(path, Math.max(0, from - lookBackBytes), true, LINE_BYTES_MAX);
   try {
@@ -306,66 +287,5 @@ function callsBefore({ path, owner, from }: TranscriptFile, lookBackBytes: numbe
     return calls;
   } finally {
     reader.close();
-  }
-}
-
-const OPEN_CALLS_MAX = 1000;
-
-/**
- * Open calls and where they stand, oldest first. A result whose call is not among them has the lines before this part
- * read, once, if `readEarlier` is given.
- */
-class CallsByLine implements OpenCalls {
-  /** Where the line begins that is being read. */
-  line = 0;
-  #said: { readonly text: string; readonly line: number } | undefined;
-  readonly #opened = new Map<string, { readonly call: Call; readonly line: number }>();
-  #readEarlier: (() => CallsByLine) | undefined;
-
-  constructor(readEarlier?: () => CallsByLine) {
-    this.#readEarlier = readEarlier;
-  }
-
-  say(text: string): void {
-    this.#said = { text, line: this.line };
-  }
-
-  said(): string {
-    return this.#said?.text ?? '';
-  }
-
-  open(id: string, call: Call): void {
-    this.#opened.delete(id);
-    this.#opened.set(id, { call, line: this.#said?.line ?? this.line });
-    this.#said = undefined;
-    const [oldest] = this.#opened.keys();
-    if (this.#opened.size > OPEN_CALLS_MAX && oldest !== undefined) this.#opened.delete(oldest);
-  }
-
-  close(id: string): Call | undefined {
-    if (!this.#opened.has(id)) this.#takeEarlier();
-    const opened = this.#opened.get(id);
-    this.#opened.delete(id);
-    return opened?.call;
-  }
-
-  /** What was said before the call with this id. */
-  remarkOf(id: string): string | undefined {
-    return this.#opened.get(id)?.call.remark;
-  }
-
-  /** Where the first line stands, from this place on, that what comes is not understood without. */
-  oldestSince(place: number): number {
-    let oldest = Number.POSITIVE_INFINITY;
-    if (this.#said !== undefined && this.#said.line >= place) oldest = this.#said.line;
-    for (const { line } of this.#opened.values()) if (line >= place && line < oldest) oldest = line;
-    return oldest;
-  }
-
-  #takeEarlier(): void {
-    const earlier = this.#readEarlier?.();
-    this.#readEarlier = undefined;
-    if (earlier === undefined) return;
-    for (const [id, opened] of earlier.#opened) if (!this.#opened.has(id)) this.#opened.set(id, opened);
   }
 }

@@ -1,4 +1,4 @@
-import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { isRecord, type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
 import { cutText } from '../../core/text.ts';
 import type { HookEvent } from '../../hooks/event.ts';
 import { parseHookEvent } from '../../hooks/hooks.ts';
@@ -16,17 +16,6 @@ export type TranscriptOwner = {
   readonly agentType: string | null;
 };
 
-/** Calls of tools whose result has not come yet, by their ids. */
-export type OpenCalls = {
-  readonly open: (id: string, call: Call) => void;
-  /** The agent says something; the call that follows is made for that. */
-  readonly say: (text: string) => void;
-  /** What was said since the last call, which is forgotten by it. */
-  readonly said: () => string;
-  /** The call with this id, which is closed by it; undefined when there is none. */
-  readonly close: (id: string) => Call | undefined;
-};
-
 export type Call = {
   readonly tool: string;
   readonly input: Json;
@@ -35,6 +24,67 @@ export type Call = {
   /** Where the shell stood before it; the entry of its result says where it stands after. */
   readonly cwd: unknown;
 };
+
+const OPEN_CALLS_MAX = 1000;
+
+/**
+ * Calls of tools whose result has not come yet, by their ids, and where they stand, oldest first. A result whose call is not among them has the lines before this part
+ * read, once, if `readEarlier` is given.
+ */
+export class OpenCalls {
+  /** Where the line begins that is being read. */
+  line = 0;
+  #said: { readonly text: string; readonly line: number } | undefined;
+  readonly #opened = new Map<string, { readonly call: Call; readonly line: number }>();
+  #readEarlier: (() => OpenCalls) | undefined;
+
+  constructor(readEarlier?: () => OpenCalls) {
+    this.#readEarlier = readEarlier;
+  }
+
+  /** The agent says something; the call that follows is made for that. */
+  say(text: string): void {
+    this.#said = { text, line: this.line };
+  }
+
+  /** A call is made. */
+  open(id: string, made: Omit<Call, 'remark'>): void {
+    const call = { ...made, remark: this.#said?.text ?? '' };
+    this.#opened.delete(id);
+    this.#opened.set(id, { call, line: this.#said?.line ?? this.line });
+    this.#said = undefined;
+    const [oldest] = this.#opened.keys();
+    if (this.#opened.size > OPEN_CALLS_MAX && oldest !== undefined) this.#opened.delete(oldest);
+  }
+
+  /** The call with this id, which is closed by it; undefined when there is none. */
+  close(id: string): Call | undefined {
+    if (!this.#opened.has(id)) this.#takeEarlier();
+    const opened = this.#opened.get(id);
+    this.#opened.delete(id);
+    return opened?.call;
+  }
+
+  /** What was said before the call with this id. */
+  remarkOf(id: string): string | undefined {
+    return this.#opened.get(id)?.call.remark;
+  }
+
+  /** Where the first line stands, from this place on, that what comes is not understood without. */
+  oldestSince(place: number): number {
+    let oldest = Number.POSITIVE_INFINITY;
+    if (this.#said !== undefined && this.#said.line >= place) oldest = this.#said.line;
+    for (const { line } of this.#opened.values()) if (line >= place && line < oldest) oldest = line;
+    return oldest;
+  }
+
+  #takeEarlier(): void {
+    const earlier = this.#readEarlier?.();
+    this.#readEarlier = undefined;
+    if (earlier === undefined) return;
+    for (const [id, opened] of earlier.#opened) if (!this.#opened.has(id)) this.#opened.set(id, opened);
+  }
+}
 
 /** Why a line that looks like an event stands for none. */
 export type PassedOverKind = 'refusedCalls' | 'resultsWithoutCall' | 'entriesWithoutTime';
@@ -64,8 +114,9 @@ export function readEntry(entry: unknown, owner: TranscriptOwner, calls: OpenCal
         : NOTHING;
     case 'user': {
       const results = blocksOf(entry).filter((block) => block.type === 'tool_result');
+      const isAlone = results.length === 1;
       if (results.length > 0)
-        return results.flatMap((result) => readResult(result, entry, { owner, calls, results }));
+        return results.flatMap((result) => readResult(result, entry, { owner, calls, isAlone }));
       return owner.agentId === null && isOfTheUser(entry) ? readPrompt(entry.message, entry, owner) : NOTHING;
     }
     case 'attachment':
@@ -82,12 +133,7 @@ function openCalls(entry: Json, calls: OpenCalls): void {
     if (block.type === 'text') calls.say(readString(block, 'text') ?? '');
     const [id, tool] = [readString(block, 'id'), readString(block, 'name')];
     if (block.type !== 'tool_use' || !id || !tool) continue;
-    calls.open(id, {
-      tool,
-      input: briefInput(readRecord(block, 'input')),
-      remark: calls.said(),
-      cwd: entry.cwd,
-    });
+    calls.open(id, { tool, input: briefInput(readRecord(block, 'input')), cwd: entry.cwd });
   }
 }
 
@@ -107,29 +153,37 @@ function hasStopped(entry: Json, owner: TranscriptOwner): boolean {
   return owner.agentId !== null && reason === 'end_turn' && entry.isApiErrorMessage !== true;
 }
 
-/** `results`: all those of the entry. */
-type ResultContext = { readonly owner: TranscriptOwner; readonly calls: OpenCalls; readonly results: Json[] };
+/** `isAlone`: the entry has no other result. */
+type ResultContext = {
+  readonly owner: TranscriptOwner;
+  readonly calls: OpenCalls;
+  readonly isAlone: boolean;
+};
 
-function readResult(
-  result: Json,
-  entry: Json,
-  { owner, calls, results }: ResultContext,
-): readonly Happening[] {
+function readResult(result: Json, entry: Json, context: ResultContext): readonly Happening[] {
+  const { owner, calls, isAlone } = context;
   const id = readString(result, 'tool_use_id') ?? '';
   const call = calls.close(id);
   if (call === undefined) return [{ kind: 'passed-over', why: 'resultsWithoutCall' }];
   const text = textIn(result.content);
+  // Of a command that changes the shell's directory the entry of its result says where that stands after it. For others this
+  // entry is the one to trust; that of the call may be older than the call before it.
+  const movesTheShell = /\b(?:cd|pushd|popd)\b/.test(readString(call.input, 'command') ?? '');
   const payload = {
     tool_name: call.tool,
     tool_input: call.input,
     tool_use_id: id,
     remark: call.remark,
-    ...(movesTheShell(call) && call.cwd !== undefined ? { cwd: call.cwd } : {}),
+    ...(movesTheShell && call.cwd !== undefined ? { cwd: call.cwd } : {}),
   };
-  const response =
-    results.length === 1 && isRecord(entry.toolUseResult)
+  const isInBackground = text.startsWith('Command running in background with ID');
+  // Sub-agents' transcripts have only the text of a result.
+  const response: Json =
+    isAlone && isRecord(entry.toolUseResult)
       ? { ...entry.toolUseResult, stdout: text, stderr: '' }
-      : responseIn(text);
+      : isInBackground
+        ? { backgroundTaskId: '' }
+        : { stdout: text };
   // A command that was stopped has returned, for the hooks, although the model is told of an error.
   if (result.is_error !== true || response.interrupted === true)
     return happenings(entry, owner, { ...payload, hook_event_name: 'PostToolUse', tool_response: response });
@@ -139,21 +193,6 @@ function readResult(
     ? { hook_event_name: 'PostToolBatch', tool_calls: [{ ...payload, tool_response: text }] }
     : { ...payload, hook_event_name: 'PostToolUseFailure', error: text };
   return happenings(entry, owner, failure);
-}
-
-/**
- * Returns true for a command that changes the shell's directory: the entry of its result says where that stands after
- * it. For others this entry is the one to trust; that of the call may be older than the call before it.
- */
-function movesTheShell(call: Call): boolean {
-  return /\b(?:cd|pushd|popd)\b/.test(readString(call.input, 'command') ?? '');
-}
-
-/** Sub-agents' transcripts have only the text of a result. */
-function responseIn(text: string): Json {
-  return text.startsWith('Command running in background with ID')
-    ? { backgroundTaskId: '' }
-    : { stdout: text };
 }
 
 /** How clients that do not mark a refused or interrupted call word it. The hooks never see these. */
@@ -169,12 +208,7 @@ function isRefusal(entry: Json, text: string): boolean {
 
 /** Who, beside the user, submits prompts. */
 const MACHINES = new Set([
-  'auto-continuation',
-  'coordinator',
-  'observer-activity',
-  'peer',
-  'plugin',
-  'task-notification',
+  ...['auto-continuation', 'coordinator', 'observer-activity', 'peer', 'plugin', 'task-notification'],
 ]);
 
 function isOfTheUser(entry: Json): boolean {
@@ -238,14 +272,14 @@ export function timeOf(entry: Json): string | undefined {
 }
 
 function blocksOf(entry: Json): Json[] {
-  const { content } = readRecord(entry, 'message');
-  return Array.isArray(content) ? content.filter(isRecord) : [];
+  return readRecords(readRecord(entry, 'message').content);
 }
 
 /** The text of a message's content: a string, or blocks among which are texts. */
 function textIn(content: unknown, isWanted: (text: string) => boolean = () => true): string {
   if (typeof content === 'string') return content;
-  const blocks = Array.isArray(content) ? content.filter(isRecord) : [];
-  const texts = blocks.map((block) => (block.type === 'text' ? (readString(block, 'text') ?? '') : ''));
-  return texts.filter((text) => text !== '' && isWanted(text)).join('\n');
+  const texts = readRecords(content).flatMap(
+    (block) => (block.type === 'text' && readString(block, 'text')) || [],
+  );
+  return texts.filter(isWanted).join('\n');
 }

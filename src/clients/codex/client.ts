@@ -1,25 +1,23 @@
-import { mayUse, NETWORK, type Permissions, parseRule, pathRules } from '../../runs/model/permissions.ts';
+import {
+  granted,
+  mayUse,
+  NETWORK,
+  type Permissions,
+  parseRule,
+  pathRules,
+} from '../../runs/model/permissions.ts';
 import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
 import { RUN_VARIABLE } from '../../system/process-identity.ts';
-import type { Client, OwnCommand, TurnRequest } from '../client.ts';
-import {
-  hookCalls,
-  MCP_SERVER_NAME,
-  type OwnTools,
-  offeredTools,
-  type ShownServer,
-  serverFor,
-} from '../tools.ts';
-import {
-  CODEX_PLACES,
-  codexPermissions,
-  codexRoute,
-  codexServer,
-  routeArgs,
-  sessionMode,
-  toml,
-} from './configuration.ts';
+import type { Client, OwnCommand, OwnRequest } from '../client.ts';
+import { hookCalls, MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer } from '../tools.ts';
+import { CODEX_PLACES, codexConfiguration, routeArgs, toml } from './configuration.ts';
 import { CodexReader } from './stream.ts';
+
+/** What the policy may take away one by one. */
+const TOOLS: OwnTools = {
+  ...{ exec_command: 'exec', update_plan: 'todo', view_image: 'read' },
+  ...{ web_search: 'web_search', write_stdin: 'process' },
+};
 
 /**
  * Codex as a sub-agent, measured with 0.169.0.
@@ -47,33 +45,13 @@ export const codex: Client = {
   gaps,
   ruleGaps,
   hidesRefusals: true,
+  tools: TOOLS,
   command,
   attach: ({ id }) => ({ args: ['resume', id] }),
   reader: (start) => new CodexReader(start),
   hookCalls,
-  route: codexRoute,
-  permissions: codexPermissions,
-  login: {
-    directories: ['.codex', 'codex', '.'],
-    variable: 'CODEX_HOME',
-    files: { 'auth.json': 'is a login' },
-    variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
-  },
-  caller: {
-    marks: { CODEX_THREAD_ID: 'any', CODEX_CI: 'any' },
-    mcpName: 'codex-mcp-client',
-    mode: sessionMode,
-  },
-  server: codexServer,
+  ...codexConfiguration,
 };
-
-/** What the policy may take away one by one. */
-const TOOLS: OwnTools = {
-  ...{ exec_command: 'exec', update_plan: 'todo', view_image: 'read' },
-  ...{ web_search: 'web_search', write_stdin: 'process' },
-};
-
-const WRITING = ['write', 'edit', 'apply_patch'] as const;
 
 /** As settings, not as `--disable`: there a feature that another release does not have is an error. */
 const FEATURES_OFF: readonly string[] = [
@@ -84,12 +62,9 @@ const FEATURES_OFF: readonly string[] = [
 
 const SETTINGS: readonly string[] = [
   ...FEATURES_OFF.map(isOff),
-  'agents.enabled=false',
-  'tools.experimental_request_user_input.enabled=false',
-  'project_doc_max_bytes=0',
-  'include_apps_instructions=false',
-  'include_collaboration_mode_instructions=false',
-  'analytics.enabled=false',
+  ...['agents.enabled=false', 'tools.experimental_request_user_input.enabled=false'],
+  ...['project_doc_max_bytes=0', 'include_apps_instructions=false'],
+  ...['include_collaboration_mode_instructions=false', 'analytics.enabled=false'],
 ];
 
 /** A command may go on after its call has returned, and be asked after: the client has no switch for that alone. */
@@ -100,26 +75,26 @@ function gaps(policy: ToolPolicy): readonly string[] {
 
 /** Commands read whatever there is, and about single ones nobody can be asked. */
 function ruleGaps(permissions: Permissions): readonly string[] {
-  return [...pathRules(permissions), ...permissions.deny.filter((text) => isAboutCommands(text))];
+  const rules = permissions.deny.map((text) => ({ text, ...parseRule(text) }));
+  const aboutCommands = rules.filter(({ tool, calls }) => tool === 'exec' && calls !== null);
+  return [...pathRules(permissions), ...aboutCommands.map(({ text }) => text)];
 }
 
-function isAboutCommands(text: string): boolean {
-  const rule = parseRule(text);
-  return rule?.tool === 'exec' && rule.calls !== null;
-}
-
-function command(request: TurnRequest): OwnCommand {
-  const { prompt, session, model, route, thinking, policy } = request;
-  const writes = mayWrite(policy) && isWritable(request.permissions);
-  const server = serverFor(request);
+function command(request: OwnRequest): OwnCommand {
+  const { prompt, session, model, route, thinking, policy, permissions, server } = request;
+  // Who may run any command may write, unless some files are excepted.
+  const within = mayUse('exec', permissions) ? granted(permissions, ['edit']) : permissions;
+  const writes = mayWrite(policy) && mayUse('edit', within);
   // What a child must not see of its client's login.
   const keys = [...route.passedOn, ...Object.keys({ ...route.env, ...server?.entry.env })];
   const settings = [
     ...SETTINGS,
-    ...toolSettings(policy, request.permissions, server !== null),
+    ...toolSettings(request),
     ...(server === null ? [] : serverSettings(server)),
     `shell_environment_policy.exclude=${toml(keys)}`,
-    ...(session.kind === 'once' ? questionSettings(session.instructions) : []),
+    ...(session.kind === 'once'
+      ? [...FOR_QUESTIONS, `developer_instructions=${toml(session.instructions)}`]
+      : []),
     ...(thinking === null ? [] : [`model_reasoning_effort=${toml(thinking)}`]),
   ];
   return {
@@ -128,10 +103,7 @@ function command(request: TurnRequest): OwnCommand {
       ...['--sandbox', writes ? 'workspace-write' : 'read-only'],
       ...['--color', 'never'],
       ...(session.kind === 'once' ? ['--ephemeral'] : session.kind === 'resume' ? ['resume'] : []),
-      '--json',
-      '--ignore-user-config',
-      '--ignore-rules',
-      '--skip-git-repo-check',
+      ...['--json', '--ignore-user-config', '--ignore-rules', '--skip-git-repo-check'],
       ...settings.flatMap((setting) => ['-c', setting]),
       ...routeArgs(route),
       ...(model === null ? [] : [`--model=${model}`]),
@@ -145,16 +117,10 @@ function command(request: TurnRequest): OwnCommand {
 }
 
 /** Nothing is said of where the client works, and what it may do there. */
-function questionSettings(instructions: string): string[] {
-  return [
-    'include_environment_context=false',
-    'include_permissions_instructions=false',
-    `developer_instructions=${toml(instructions)}`,
-  ];
-}
+const FOR_QUESTIONS = ['include_environment_context=false', 'include_permissions_instructions=false'];
 
-function toolSettings(policy: ToolPolicy, permissions: Permissions, hasServer: boolean): string[] {
-  const offered = new Set(offeredTools(policy, TOOLS));
+function toolSettings({ policy, permissions, tools, server }: OwnRequest): string[] {
+  const offered = new Set(tools);
   const isSkilled = isToolAllowed(policy, 'skill');
   return [
     ...(offered.has('exec_command') ? [] : ['shell_tool', 'unified_exec'].map(isOff)),
@@ -162,7 +128,7 @@ function toolSettings(policy: ToolPolicy, permissions: Permissions, hasServer: b
     ...(offered.has('web_search') && mayUse('web_search', permissions) ? [] : ['web_search="disabled"']),
     ...(offered.has('update_plan') ? [] : ['tools.update_plan.enabled=false']),
     ...(isSkilled ? [] : ['skills.include_instructions=false', isOff('skill_search')]),
-    ...(hasServer || offered.size > 0 || mayWrite(policy) ? [] : [isOff('code_mode_host')]),
+    ...(server !== null || offered.size > 0 || mayWrite(policy) ? [] : [isOff('code_mode_host')]),
     `sandbox_workspace_write.network_access=${isToolAllowed(policy, 'web_fetch') && mayUse(NETWORK, permissions)}`,
   ];
 }
@@ -184,16 +150,11 @@ function serverSettings({ entry, only, except }: ShownServer): string[] {
   );
 }
 
-/** Who may run any command may write, unless some files are excepted. */
-function isWritable(permissions: Permissions): boolean {
-  const allow = mayUse('exec', permissions) ? ['edit'] : [];
-  return mayUse('edit', { ...permissions, allow: [...permissions.allow, ...allow] });
-}
-
 /** One tool writes, so who denies any of its names denies it; a list of what is allowed need not have them all. */
 function mayWrite(policy: ToolPolicy): boolean {
   const may = (tool: string) => isToolAllowed(policy, tool);
-  const isDenied = WRITING.some((tool) => !isToolAllowed({ ...policy, allow: null }, tool));
+  const mayAll = { ...policy, allow: null };
+  const isDenied = ['write', 'edit', 'apply_patch'].some((tool) => !isToolAllowed(mayAll, tool));
   return !isDenied && (may('apply_patch') || (may('write') && may('edit')));
 }
 

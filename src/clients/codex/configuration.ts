@@ -1,20 +1,20 @@
 import { join } from 'node:path';
-import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import {
+  isRecord,
+  type Json,
+  lookOr,
+  readRecord,
+  readRecords,
+  readString,
+  readTexts,
+} from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
+import type { ClientConfiguration } from '../client.ts';
 import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
-import {
-  absoluteIn,
-  type ClientUser,
-  configIn,
-  homeOf,
-  merged,
-  pathIn,
-  type Route,
-  RouteRefusal,
-} from '../route.ts';
-import type { McpRegistration } from '../server-entry.ts';
+import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
+import { absoluteIn, configIn, directoryIn, merged, picked } from '../user-files.ts';
 
 /** Where questions go, and with which login; how they are answered is not the point. */
 const CARRIED: readonly string[] = [
@@ -36,7 +36,7 @@ const HEADER = 'SELF_GENERATION_PROVIDER_HEADER_';
 
 /** The directory that the client takes for its own. */
 function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
-  return user.agentDir ?? pathIn('CODEX_HOME', user) ?? `${homeOf(user)}/.codex`;
+  return user.agentDir ?? directoryIn('CODEX_HOME', '.codex', user);
 }
 
 /** The whole configuration. */
@@ -52,7 +52,7 @@ function codexConfig(user: ClientUser): Json {
  * everybody on the machine can read, so keys are taken out of it and given by variables. A project's file says nothing of
  * a provider: the client passes over that part of it, trusted or not.
  */
-export function codexRoute(user: ClientUser): Route {
+function route(user: ClientUser): Route {
   const path = `${codexDirectory(user)}/config.toml`;
   const config = codexConfig(user);
   // The client itself does not start with it.
@@ -60,14 +60,11 @@ export function codexRoute(user: ClientUser): Route {
     throw new RouteRefusal(`Codex is not started: "profile" in "${path}" is of an earlier release`);
   const id = readString(config, 'model_provider') ?? OWN_PROVIDER;
   const known = readRecord(config, 'model_providers')[id];
-  const provider = isRecord(known) ? withoutKeys(known) : undefined;
-  const keyName = provider?.settings.env_key;
+  const { settings: provider, env } = withoutKeys(isRecord(known) ? known : {});
+  const { env_key: keyName, requires_openai_auth: needsOwn, aws } = provider;
+  const isSet = typeof keyName !== 'string' || ({ ...user.env, ...env }[keyName] ?? '').trim() !== '';
   // The client itself does not ask without it; its own provider's table it passes over.
-  if (
-    typeof keyName === 'string' &&
-    id !== OWN_PROVIDER &&
-    !({ ...user.env, ...provider?.env }[keyName] ?? '').trim()
-  ) {
+  if (!isSet && id !== OWN_PROVIDER) {
     throw new RouteRefusal(
       `Codex is not started: its key is in "${keyName}", says "model_providers.${id}" in "${path}", and that variable is ` +
         'not set here. Set it; where it is set and a client has started the MCP server, run "self-generation install ' +
@@ -76,8 +73,8 @@ export function codexRoute(user: ClientUser): Route {
   }
   const settings = {
     cli_auth_credentials_store: 'auto', // The login may be in the keyring.
-    ...Object.fromEntries(CARRIED.flatMap((key) => (key in config ? [[key, config[key]]] : []))),
-    ...(provider === undefined ? {} : { model_providers: { [id]: provider.settings } }),
+    ...picked(config, CARRIED),
+    ...(isRecord(known) ? { model_providers: { [id]: provider } } : {}),
   };
   if (hasOpenKey(settings)) {
     throw new RouteRefusal(
@@ -85,17 +82,14 @@ export function codexRoute(user: ClientUser): Route {
         'everybody on the machine could read; put it into a variable, with env_key or env_http_headers',
     );
   }
-  return {
-    model: readString(config, 'model') ?? null,
-    settings,
-    env: provider?.env ?? {},
-    passedOn: loginsOf(id, provider?.settings),
-  };
+  const logins = id === OWN_PROVIDER || needsOwn === true ? OWN_LOGINS : [];
+  const ofCloud = id === BEDROCK || aws !== undefined ? ['AWS_*'] : [];
+  const passedOn = [...keyVariables(provider), ...logins, ...ofCloud];
+  return { model: readString(config, 'model') ?? null, settings, env, passedOn };
 }
 
 /** The provider with each key replaced by the name of a variable, and those variables. */
-function withoutKeys(provider: Json): { readonly settings: Json; readonly env: Record<string, string> } {
-  const { experimental_bearer_token: token, http_headers: headers, ...rest } = provider;
+function withoutKeys({ experimental_bearer_token: token, http_headers: headers, ...rest }: Json) {
   const env: Record<string, string> = {};
   const settings: Json = { ...rest };
   if (typeof token === 'string' && rest.env_key === undefined) {
@@ -103,20 +97,17 @@ function withoutKeys(provider: Json): { readonly settings: Json; readonly env: R
     settings.env_key = KEY;
   }
   const values = Object.entries(isRecord(headers) ? headers : {}).filter(
-    ([, value]) => typeof value === 'string',
+    ([, one]) => typeof one === 'string',
   );
-  const names = values.map(([header, value], index) => {
-    env[`${HEADER}${index}`] = String(value);
-    return [header, `${HEADER}${index}`];
-  });
-  if (names.length > 0)
-    settings.env_http_headers = { ...Object.fromEntries(names), ...readRecord(rest, 'env_http_headers') };
+  const names = Object.fromEntries(values.map(([header], index) => [header, `${HEADER}${index}`]));
+  for (const [header, value] of values) env[names[header] ?? ''] = String(value);
+  if (values.length > 0) settings.env_http_headers = { ...names, ...readRecord(rest, 'env_http_headers') };
   return { settings, env };
 }
 
 /** Whether there is still a key in it, by its look or by its place: for such a one there is no way but the command line. */
 function hasOpenKey(settings: Json): boolean {
-  const providers = Object.values(readRecord(settings, 'model_providers')).filter(isRecord);
+  const providers = readRecords(Object.values(readRecord(settings, 'model_providers')));
   const parameters = providers.flatMap((provider) => Object.keys(readRecord(provider, 'query_params')));
   return (
     textsIn(settings).some((text) => redactSecrets(text) !== text || /:\/\/(?:[^/]*@|.*[?#])/.test(text)) ||
@@ -132,19 +123,8 @@ function textsIn(value: unknown): string[] {
 
 /** The variables from which a provider takes its keys, by the names that the user has chosen. */
 function keyVariables(provider: Json): string[] {
-  return [provider.env_key, ...Object.values(readRecord(provider, 'env_http_headers'))].filter(
-    (name): name is string => typeof name === 'string' && /^\w+$/.test(name),
-  );
-}
-
-function loginsOf(id: string, provider: Json | undefined): string[] {
-  const { requires_openai_auth: needsOwn, aws } = provider ?? {};
-  const isOwn = id === OWN_PROVIDER || needsOwn === true;
-  return [
-    ...keyVariables(provider ?? {}),
-    ...(isOwn ? OWN_LOGINS : []),
-    ...(id === BEDROCK || aws !== undefined ? ['AWS_*'] : []),
-  ];
+  const named = [provider.env_key, ...Object.values(readRecord(provider, 'env_http_headers'))];
+  return readTexts(named).filter((name) => /^\w+$/.test(name));
 }
 
 /** The arguments that carry a route over. */
@@ -166,12 +146,12 @@ const MODES: Readonly<Record<string, PermissionMode>> = {
 
 /** The mode that a sandbox comes to, and when the client asks: `untrusted` asks about whatever is more than looking. */
 function modeOf(sandbox: string | undefined, approval: unknown): PermissionMode | undefined {
-  const mode = sandbox === undefined ? undefined : MODES[sandbox];
+  const mode = MODES[sandbox ?? ''];
   return approval === 'untrusted' && mode !== undefined ? 'default' : mode;
 }
 
 /** What Codex' `config.toml` lets it do, measured with 0.169.0: a project that is trusted may be written in. */
-export function codexPermissions(user: ClientUser): Permissions {
+function permissions(user: ClientUser): Permissions {
   const config = codexConfig(user);
   const project = readRecord(readRecord(config, 'projects'), user.cwd ?? '');
   const standard = project.trust_level === 'trusted' ? 'workspace-write' : 'read-only';
@@ -190,7 +170,7 @@ export function codexPermissions(user: ClientUser): Permissions {
 const DAYS_MAX = 30;
 
 /** The mode in which this client's session was last seen, by its rollout; undefined: nobody says. */
-export function sessionMode(_session: string | null, env: Environment): PermissionMode | undefined {
+function sessionMode(_session: string | null, env: Environment): PermissionMode | undefined {
   return lastSaid(rolloutPath(env), '"sandbox_policy":', MODE_BYTES_MAX, (line) => {
     if (line.type !== 'turn_context') return undefined;
     const turn = readRecord(line, 'payload');
@@ -203,34 +183,47 @@ export function sessionMode(_session: string | null, env: Environment): Permissi
 function rolloutPath(env: Environment): string | undefined {
   const thread = env.CODEX_THREAD_ID ?? '';
   if (!SESSION_ID.test(thread)) return undefined;
-  try {
+  return lookOr(() => {
     const root = `${codexDirectory({ env, agentDir: null })}/sessions`;
     const days = below(root).flatMap(below).flatMap(below).slice(0, DAYS_MAX);
     return days.flatMap(below).find((path) => path.endsWith(`-${thread}.jsonl`));
-  } catch {
-    return undefined; // The client keeps none, or elsewhere.
-  }
+  }, undefined); // The client keeps none, or elsewhere.
 }
 
-export const codexServer: McpRegistration = {
-  place: ({ env, home }) => {
-    const directory = absoluteIn('CODEX_HOME', env) ?? join(home, '.codex');
-    return { directory, path: join(directory, 'config.toml') };
+export const codexConfiguration: ClientConfiguration = {
+  route,
+  permissions,
+  login: {
+    directories: ['.codex', 'codex', '.'],
+    variable: 'CODEX_HOME',
+    files: { 'auth.json': 'is a login' },
+    variables: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_*', 'CODEX_HOME', 'CODEX_SQLITE_HOME'],
   },
-  format: 'toml',
-  holder: 'mcp_servers',
-  entry: ({ command, variables, handedOn }) => ({
-    command,
-    args: ['mcp'],
-    env_vars: handedOn,
-    ...(variables && { env: variables }),
-  }),
-  holdsBack: true,
-  keys: {
-    files: [SYSTEM_FILE],
-    namedIn: (text) =>
-      Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))
-        .filter(isRecord)
-        .flatMap(keyVariables),
+  caller: {
+    marks: { CODEX_THREAD_ID: 'any', CODEX_CI: 'any' },
+    mcpName: 'codex-mcp-client',
+    mode: sessionMode,
+  },
+  server: {
+    place: ({ env, home }) => {
+      const directory = absoluteIn('CODEX_HOME', env) ?? join(home, '.codex');
+      return { directory, path: join(directory, 'config.toml') };
+    },
+    format: 'toml',
+    holder: 'mcp_servers',
+    entry: ({ command, variables, handedOn }) => ({
+      command,
+      args: ['mcp'],
+      env_vars: handedOn,
+      ...(variables && { env: variables }),
+    }),
+    holdsBack: true,
+    keys: {
+      files: [SYSTEM_FILE],
+      namedIn: (text) =>
+        readRecords(Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))).flatMap(
+          keyVariables,
+        ),
+    },
   },
 };

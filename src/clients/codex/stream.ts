@@ -1,11 +1,11 @@
-import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
-import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
+import { type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
 import type { AgentEvent } from '../client.ts';
-import { cutWord, readAmount, StreamReader, sinceBefore, wordIn } from '../reading.ts';
+import { cutWord, StreamReader, textAt, wordAt, wordIn } from '../reading.ts';
+import { usageIn, usageSince } from '../usage.ts';
 
 /** More calls at once there are hardly ever; of one that is forgotten the call is told of twice. */
 const OPEN_MAX = 64;
-const STDERR_LENGTH_MAX = 64 * 1024;
+const TOKENS = ['input_tokens', 'output_tokens', 'cached_input_tokens', 'cache_write_input_tokens'];
 
 /**
  * What Codex says of a turn, one JSON object on each line (`codex exec --json`). Not in it: calls that the client or its
@@ -17,59 +17,60 @@ export class CodexReader extends StreamReader {
   #open: readonly string[] = [];
 
   /** What the client says to a person, without the log that it writes beside. */
-  protected override atEnd(stderr: string) {
-    const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
-    const said = lines.filter((line) => !/^(?:\d{4}-\d\d-\d\dT\S+ +[A-Z]|WARNING: )/.test(line));
-    return super.atEnd(said.join('\n'));
+  protected override atEnd(stderr: string): string {
+    const lines = stderr.split('\n');
+    return lines.filter((line) => !/^(?:\d{4}-\d\d-\d\dT\S+ +[A-Z]|WARNING: )/.test(line)).join('\n');
   }
 
   protected step(line: Json): readonly AgentEvent[] {
-    switch (line.type) {
-      case 'thread.started':
-        return this.begin(readString(line, 'thread_id'), null);
-      case 'item.started':
-      case 'item.updated':
-      case 'item.completed':
-        return this.#item(readRecord(line, 'item'), line.type === 'item.completed');
-      case 'error': // May be of an attempt after which the client tries again: only the end of the turn decides.
-        this.problem = cutWord(readString(line, 'message') ?? '');
-        return [{ kind: 'warning', text: this.problem }];
-      case 'turn.completed':
-        this.usage = usageSince(this.start.before, readRecord(line, 'usage'));
+    const item = readRecord(line, 'item');
+    return this.byType(line.type, {
+      'thread.started': () => this.begin(readString(line, 'thread_id'), null),
+      'item.started': () => this.#item(item, false),
+      'item.updated': () => this.#item(item, false),
+      'item.completed': () => this.#item(item, true),
+      // May be of an attempt after which the client tries again: only the end of the turn decides.
+      error: () => {
+        this.problem = wordAt(line, 'message');
+        return this.warn(this.problem);
+      },
+      'turn.completed': () => {
+        // Of the whole thread; the part of a turn that was killed comes with the next.
+        this.usage = usageSince(this.start.before, usageIn(readRecord(line, 'usage'), TOKENS));
         return [{ kind: 'usage', usage: this.usage }, this.end(null)];
-      case 'turn.failed': {
+      },
+      'turn.failed': () => {
         const problem = cutWord(readString(readRecord(line, 'error'), 'message') ?? 'the turn failed');
         this.isModelRefused = isAboutModel(problem);
         return [this.end(problem)];
-      }
-      default:
-        return [];
-    }
+      },
+    });
   }
 
-  #item(item: Json, isDone: boolean): AgentEvent[] {
+  #item(item: Json, isDone: boolean): readonly AgentEvent[] {
+    const text = textAt(item, 'text');
     switch (item.type) {
-      case 'agent_message': {
-        const text = readString(item, 'text') ?? '';
+      case 'agent_message':
         if (!isDone || text === '') return [];
-        this.say(text, { goesOn: false });
-        this.hasWorked = true;
+        this.say(text);
         return [{ kind: 'text', text, isPiece: false }];
-      }
       case 'reasoning':
         this.hasWorked ||= isDone;
         return [];
       case 'error':
-        return [{ kind: 'warning', text: readString(item, 'message') ?? '' }];
-      default: {
-        const call = callOf(item);
-        return call === undefined ? [] : this.#call(call, isDone);
-      }
+        return this.warn(textAt(item, 'message'));
+      default:
+        return this.#call(item, isDone);
     }
   }
 
   /** Some calls are told of only once they are over. */
-  #call({ id, tool, input, isError, text }: Call, isDone: boolean): AgentEvent[] {
+  #call(item: Json, isDone: boolean): AgentEvent[] {
+    const call = callOf(item);
+    if (call === undefined) return [];
+    const { tool, input, text } = call;
+    const id = wordAt(item, 'id');
+    const isError = item.status === 'failed' || (tool === 'Bash' && item.status === 'declined');
     const isOpen = this.#open.includes(id);
     this.hasWorked = true;
     if (isDone) this.#open = this.#open.filter((one) => one !== id);
@@ -89,42 +90,27 @@ function isAboutModel(message: string): boolean {
   return /\bmodel\b/i.test(message) && refusal.test(message);
 }
 
-/** A thread that began before this turn says all that it has used; the part of a turn that was killed comes with the next. */
-function usageSince(before: Usage, usage: Json): Usage {
-  return {
-    ...NO_USAGE,
-    inputTokens: sinceBefore(readAmount(usage, 'input_tokens'), before.inputTokens),
-    outputTokens: sinceBefore(readAmount(usage, 'output_tokens'), before.outputTokens),
-    cacheReadTokens: sinceBefore(readAmount(usage, 'cached_input_tokens'), before.cacheReadTokens),
-    cacheWriteTokens: sinceBefore(readAmount(usage, 'cache_write_input_tokens'), before.cacheWriteTokens),
-  };
-}
-
-type Call = NonNullable<ReturnType<typeof callOf>>;
-
 /** A call of a tool, under the name that the client's own hooks give it. */
-function callOf(item: Json) {
-  const call = { id: cutWord(readString(item, 'id') ?? ''), isError: item.status === 'failed' };
+function callOf(item: Json): { tool: string; input: Json; text: string } | undefined {
   switch (item.type) {
     case 'command_execution': {
-      const isError = call.isError || item.status === 'declined';
-      const input = { command: commandIn(readString(item, 'command') ?? '') };
-      return { ...call, tool: 'Bash', input, isError, text: readString(item, 'aggregated_output') ?? '' };
+      const input = { command: commandIn(textAt(item, 'command')) };
+      return { tool: 'Bash', input, text: textAt(item, 'aggregated_output') };
     }
-    case 'file_change':
-      return { ...call, tool: 'apply_patch', input: { changes: item.changes ?? [] }, text: changesIn(item) };
+    case 'file_change': {
+      const changes = readRecords(item.changes).map((one) => `${wordIn(one, 'kind')} ${wordIn(one, 'path')}`);
+      return { tool: 'apply_patch', input: { changes: item.changes ?? [] }, text: changes.join('\n') };
+    }
     case 'mcp_tool_call': {
-      const tool = `mcp__${readString(item, 'server')}__${readString(item, 'tool')}`;
-      return { ...call, tool: cutWord(tool), input: readRecord(item, 'arguments'), text: answerIn(item) };
+      const tool = cutWord(`mcp__${readString(item, 'server')}__${readString(item, 'tool')}`);
+      return { tool, input: readRecord(item, 'arguments'), text: answerIn(item) };
     }
     case 'web_search':
-      return { ...call, tool: 'web_search', input: { query: readString(item, 'query') ?? '' }, text: '' };
+      return { tool: 'web_search', input: { query: textAt(item, 'query') }, text: '' };
     case 'todo_list':
-      return { ...call, tool: 'update_plan', input: { items: item.items ?? [] }, text: '' };
-    case 'collab_tool_call': {
-      const input = { prompt: readString(item, 'prompt') ?? '' };
-      return { ...call, tool: cutWord(readString(item, 'tool') ?? ''), input, text: '' };
-    }
+      return { tool: 'update_plan', input: { items: item.items ?? [] }, text: '' };
+    case 'collab_tool_call':
+      return { tool: wordAt(item, 'tool'), input: { prompt: textAt(item, 'prompt') }, text: '' };
     default:
       return undefined;
   }
@@ -139,15 +125,9 @@ function commandIn(shown: string): string {
   return inner.startsWith("'") ? quoted.replaceAll(`'\\''`, "'") : quoted.replace(/\\([\\"$`])/g, '$1');
 }
 
-function changesIn({ changes }: Json): string {
-  const known = Array.isArray(changes) ? changes.filter(isRecord) : [];
-  return known.map((change) => `${wordIn(change, 'kind')} ${wordIn(change, 'path')}`).join('\n');
-}
-
 /** The text of a server's answer, or what went wrong instead. */
 function answerIn(item: Json): string {
+  const parts = readRecords(readRecord(item, 'result').content);
   const problem = readString(readRecord(item, 'error'), 'message');
-  const { content } = readRecord(item, 'result');
-  if (problem !== undefined || !Array.isArray(content)) return problem ?? '';
-  return content.flatMap((part) => (isRecord(part) ? [readString(part, 'text') ?? ''] : [])).join('\n');
+  return problem ?? parts.map((part) => textAt(part, 'text')).join('\n');
 }

@@ -9,30 +9,24 @@ import {
 } from '../../runs/model/permissions.ts';
 import type { Thinking } from '../../runs/model/run.ts';
 import { policyName } from '../../runs/model/tool-policy.ts';
-import type { Client, OwnCommand, TurnRequest } from '../client.ts';
-import {
-  hookCalls,
-  MCP_SERVER_NAME,
-  type OwnTools,
-  offeredTools,
-  type ShownServer,
-  serverFor,
-} from '../tools.ts';
-import {
-  GEMINI_LOGIN,
-  geminiDirectory,
-  geminiPermissions,
-  geminiRoute,
-  geminiServer,
-} from './configuration.ts';
+import type { Client, OwnCommand, OwnRequest } from '../client.ts';
+import { hookCalls, MCP_SERVER_NAME, type OwnTools, type ShownServer } from '../tools.ts';
+import { geminiConfiguration, HOME_VARIABLE, LOGIN_KIND } from './configuration.ts';
 import { GeminiReader, geminiExits, MESSAGE_COMMAND, withJoiners } from './stream.ts';
+
+/** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
+const TOOLS: OwnTools = {
+  ...{ glob: 'read', google_web_search: 'web_search', grep_search: 'read', list_directory: 'read' },
+  ...{ read_file: 'read', replace: 'edit', run_shell_command: 'exec', web_fetch: 'web_fetch' },
+  ...{ write_file: 'write', write_todos: 'todo' },
+};
 
 /**
  * Gemini CLI as a sub-agent, measured with 0.61.0.
  *
  * The client's home is the turn's private directory: hooks, servers, extensions, skills, agents, policies and `GEMINI.md`
  * of the user are not in it, and there is no other switch for them. What belongs to the user's login is brought in, see
- * `GEMINI_LOGIN`; the sessions stay from turn to turn, see `keeps`. The project is not trusted, which leaves out its
+ * `login` of its configuration; the sessions stay from turn to turn, see `keeps`. The project is not trusted, which leaves out its
  * settings, hooks, `.env` and `GEMINI.md`.
  *
  * Some things are refused to every child: `$(…)` in a command, a path outside the project for all but commands, a change of
@@ -51,37 +45,13 @@ export const gemini: Client = {
   version: { read: (stdout) => /^(\d+\.\d+\.\d+\S*)\s*$/m.exec(stdout)?.[1], measured: ['0.61.0'] },
   gaps: () => [], // All that is offered is on a list.
   ruleGaps: pathRules,
+  tools: TOOLS,
   command,
-  attach: ({ id, kept }) => ({ args: ['--resume', id], env: { [GEMINI_LOGIN.variable]: kept } }),
+  attach: ({ id, kept }) => ({ args: ['--resume', id], env: { [HOME_VARIABLE]: kept } }),
   reader: (start) => new GeminiReader(start),
   hookCalls,
   exitCodes: geminiExits,
-  route: geminiRoute,
-  permissions: geminiPermissions,
-  login: {
-    directories: ['.gemini', 'gemini', '.'],
-    files: {
-      'oauth_creds.json': 'is a login',
-      'gemini-credentials.json': 'is a login',
-      '.env': (text) => /^\s*(?:export\s+)?(?:GEMINI|GOOGLE)_API_KEY\s*=/m.test(text),
-    },
-    variables: ['GEMINI_*', 'GOOGLE_*', GEMINI_LOGIN.kindVariable],
-    linked: {
-      directory: GEMINI_LOGIN.directory,
-      source: geminiDirectory,
-      files: GEMINI_LOGIN.files,
-      ofSession: ['tmp', 'history', 'projects.json'],
-    },
-  },
-  caller: { marks: { GEMINI_CLI: '1' }, mcpName: 'gemini-cli-mcp-client' },
-  server: geminiServer,
-};
-
-/** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
-const TOOLS: OwnTools = {
-  ...{ glob: 'read', google_web_search: 'web_search', grep_search: 'read', list_directory: 'read' },
-  ...{ read_file: 'read', replace: 'edit', run_shell_command: 'exec', web_fetch: 'web_fetch' },
-  ...{ write_file: 'write', write_todos: 'todo' },
+  ...geminiConfiguration,
 };
 
 const FLAGS: readonly string[] = [
@@ -104,11 +74,9 @@ const ENV: Readonly<Record<string, string>> = {
 const COMMAND_FILE = `.gemini/commands/${MESSAGE_COMMAND}.toml`;
 const INSTRUCTIONS_FILE = '.gemini/system.md';
 
-function command(request: TurnRequest): OwnCommand {
-  const { prompt, session, policy, directory } = request;
+function command(request: OwnRequest): OwnCommand {
+  const { prompt, session, tools, server, directory } = request;
   if (session.kind === 'once') return question(request, session.instructions);
-  const server = serverFor(request);
-  const tools = offeredTools(policy, TOOLS);
   return {
     args: [
       ...FLAGS,
@@ -132,7 +100,7 @@ function command(request: TurnRequest): OwnCommand {
       '.gemini/policies/run.toml': rules(tools, request.permissions, server !== null),
     },
     keeps: ['.gemini/tmp'], // Where the sessions are.
-    env: { ...ENV, [GEMINI_LOGIN.variable]: directory },
+    env: { ...ENV, [HOME_VARIABLE]: directory },
   };
 }
 
@@ -140,7 +108,7 @@ function command(request: TurnRequest): OwnCommand {
  * In the user's own home, because the working directory, which is ours, has settings that outweigh the user's. What remains
  * of those: `GEMINI.md` in `~/.gemini`, and the session that the client saves there.
  */
-function question(request: TurnRequest, instructions: string): OwnCommand {
+function question(request: OwnRequest, instructions: string): OwnCommand {
   return {
     args: [...FLAGS, ...['--allowed-mcp-server-names', 'none'], ...modelArgs(request)],
     // A slash in the very first place would be a command of the user's own.
@@ -151,18 +119,18 @@ function question(request: TurnRequest, instructions: string): OwnCommand {
       GEMINI_CLI_TRUST_WORKSPACE: 'true', // `--skip-trust` comes too late for the settings to count.
       GEMINI_SYSTEM_MD: INSTRUCTIONS_FILE,
     },
-    passedOn: [GEMINI_LOGIN.variable],
+    passedOn: [HOME_VARIABLE],
   };
 }
 
-function modelArgs({ model }: TurnRequest): string[] {
+function modelArgs({ model }: OwnRequest): string[] {
   return model === null ? [] : [`--model=${model}`];
 }
 
 const SETTINGS = {
   security: {
     // Put in by the client itself, from its environment; without the variable it goes by the others.
-    auth: { selectedType: `\${${GEMINI_LOGIN.kindVariable}:-}` },
+    auth: { selectedType: `\${${LOGIN_KIND}:-}` },
     folderTrust: { enabled: false }, // Otherwise a project without trust is an error.
     environmentVariableRedaction: { enabled: true }, // Commands are not to see the login.
   },

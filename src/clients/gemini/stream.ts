@@ -1,10 +1,19 @@
 import { statSync } from 'node:fs';
-import { isRecord, type Json, lookOr, parseJson, readRecord, readString } from '../../core/guards.ts';
+import {
+  isRecord,
+  type Json,
+  lookOr,
+  parseJson,
+  readRecord,
+  readRecords,
+  readString,
+} from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
 import { realPath } from '../../system/atomic-file.ts';
 import { readTail } from '../../system/lines.ts';
 import type { AgentEvent, ExitCodes } from '../client.ts';
-import { cutWord, mainModel, readAmount, StreamReader } from '../reading.ts';
+import { cutWord, StreamReader, textAt, wordAt } from '../reading.ts';
+import { mainModel, readAmount, usageIn } from '../usage.ts';
 
 /** The command as which a prompt goes in; the client says it again, with the prompt. */
 export const MESSAGE_COMMAND = 'self-generation-message';
@@ -30,44 +39,41 @@ export class GeminiReader extends StreamReader {
   /** Why the client stopped the model, if it did: the result calls that a success. */
   #stopped: string | null = null;
 
-  protected override atEnd(stderr: string) {
-    const end = super.atEnd(''); // What the client writes there at every start is no complaint.
-    const problem = end.problem ?? complaintOf(stderr);
-    const isModelRefused = end.isModelRefused || (this.verdict === 'error' && isAboutModel(problem ?? ''));
-    const isQuestion = this.start.session.kind === 'once';
-    const text = isQuestion && end.text !== null ? end.text.replaceAll(`@${JOINER}`, '@') : end.text;
-    return { ...end, problem, isModelRefused, text };
+  /** What the client writes there at every start is no complaint. */
+  protected override atEnd(stderr: string): string {
+    this.problem ??= complaintOf(stderr);
+    this.isModelRefused ||= this.verdict === 'error' && isAboutModel(this.problem ?? '');
+    if (this.start.session.kind === 'once') this.text = this.text?.replaceAll(`@${JOINER}`, '@') ?? null;
+    return '';
   }
 
   protected step(line: Json): readonly AgentEvent[] {
     const wasSaying = this.#isSaying;
     this.#isSaying = false;
-    switch (line.type) {
-      case 'init': {
+    return this.byType(line.type, {
+      init: () => {
         const model = readString(line, 'model') ?? 'auto'; // The client chooses for each question anew.
         return this.begin(readString(line, 'session_id'), model.startsWith('auto') ? null : model);
-      }
-      case 'message':
-        return this.#message(line, wasSaying);
-      case 'tool_use': {
+      },
+      message: () => this.#message(line, wasSaying),
+      tool_use: () => {
         this.hasWorked = true;
-        const id = cutWord(readString(line, 'tool_id') ?? '');
-        const tool = cutWord(readString(line, 'tool_name') ?? '');
+        const [id, tool] = [wordAt(line, 'tool_id'), wordAt(line, 'tool_name')];
         return [{ kind: 'tool-call', id, tool, input: readRecord(line, 'parameters') }];
-      }
-      case 'tool_result':
-        return [resultOf(line)];
-      case 'error':
-        return this.#error(line);
-      case 'result':
-        return this.#result(line);
-      default:
-        return [];
-    }
+      },
+      // A command that fails is no error to the client, and its exit code is not told.
+      tool_result: () => {
+        const text = readString(line, 'output') ?? textAt(readRecord(line, 'error'), 'message');
+        const isError = line.status === 'error';
+        return [{ kind: 'tool-result', id: wordAt(line, 'tool_id'), tool: null, isError, text }];
+      },
+      error: () => this.#error(line),
+      result: () => this.#result(line),
+    });
   }
 
   #message(line: Json, wasSaying: boolean): AgentEvent[] {
-    const text = readString(line, 'content') ?? '';
+    const text = textAt(line, 'content');
     if (line.role === 'user') {
       // The turn's own prompt is known already.
       return text.startsWith(`/${MESSAGE_COMMAND}\n`) ? [] : [{ kind: 'user', text }];
@@ -75,8 +81,7 @@ export class GeminiReader extends StreamReader {
     const isPiece = line.delta === true;
     this.#isSaying = text === '' ? wasSaying : isPiece;
     if (text === '') return [];
-    this.say(text, { goesOn: isPiece && wasSaying });
-    this.hasWorked = true;
+    this.say(text, isPiece && wasSaying);
     return [{ kind: 'text', text, isPiece }];
   }
 
@@ -85,11 +90,11 @@ export class GeminiReader extends StreamReader {
     const text = cutWord(readString(line, 'message') ?? 'the client gives a warning');
     this.problem = text;
     if (/^(?:Loop detected|Maximum session turns|Agent execution)/.test(text)) this.#stopped = text;
-    return [{ kind: 'warning', text }];
+    return this.warn(text);
   }
 
   #result(line: Json): AgentEvent[] {
-    this.usage = usageIn(readRecord(line, 'stats'));
+    this.usage = usageOf(readRecord(line, 'stats'));
     const isError = line.status !== 'success' || this.#stopped !== null;
     const said = readString(readRecord(line, 'error'), 'message')?.replace(/^\[API Error: (.*)\]$/s, '$1');
     const problem = isError ? cutWord(this.#stopped ?? said ?? this.problem ?? 'the turn failed') : null;
@@ -97,33 +102,19 @@ export class GeminiReader extends StreamReader {
   }
 }
 
-/** A command that fails is no error to the client, and its exit code is not told. */
-function resultOf(line: Json): AgentEvent {
-  const isError = line.status === 'error';
-  const problem = readString(readRecord(line, 'error'), 'message');
-  const text = readString(line, 'output') ?? problem ?? '';
-  return { kind: 'tool-result', id: cutWord(readString(line, 'tool_id') ?? ''), tool: null, isError, text };
-}
-
 /** Thoughts are in the total alone. After an error of the service all is 0, whatever was used before. */
-function usageIn(stats: Json): Usage {
+function usageOf(stats: Json): Usage {
   const total = readAmount(stats, 'total_tokens');
   if (total === null || total === 0) return NO_USAGE;
-  const inputTokens = readAmount(stats, 'input_tokens');
-  const answer = readAmount(stats, 'output_tokens');
-  const rest = inputTokens === null ? null : total - inputTokens;
-  return {
-    ...NO_USAGE,
-    inputTokens,
-    outputTokens: rest === null || (answer !== null && answer > rest) ? answer : rest,
-    cacheReadTokens: readAmount(stats, 'cached'),
-    model: mainModel(readRecord(stats, 'models'), 'output_tokens'),
-  };
+  const { outputTokens: answer, ...usage } = usageIn(stats, ['input_tokens', 'output_tokens', 'cached']);
+  const rest = usage.inputTokens === null ? null : total - usage.inputTokens;
+  const outputTokens = rest === null || (answer !== null && answer > rest) ? answer : rest;
+  return { ...usage, outputTokens, model: mainModel(readRecord(stats, 'models'), 'output_tokens') };
 }
 
 /** What the client says to a person before it ends without a result, between notices of all kinds. */
 function complaintOf(stderr: string): string | null {
-  const lines = stderr.slice(-STDERR_LENGTH_MAX).split('\n');
+  const lines = stderr.split('\n');
   const complaint = /^(?:Error(?! executing tool)|Please|Invalid|Unknown|No input|When using)\b/;
   const said = lines.findLast((line) => complaint.test(line));
   return said === undefined ? null : cutWord(said);
@@ -134,8 +125,6 @@ function isAboutModel(message: string): boolean {
   const refusal = /not found|no such|not supported|does not exist|unknown/i;
   return /\bmodels?\b/i.test(message) && refusal.test(message);
 }
-
-const STDERR_LENGTH_MAX = 64 * 1024;
 
 /** Exit codes of Gemini CLI's commands, by the conversation in the run's home: its output does not say them. */
 
@@ -153,8 +142,7 @@ export function geminiExits(runDirectory: string): ExitCodes {
       // Most of a conversation is of no interest, and some of it is long.
       if (!line.includes('"toolCalls"')) continue;
       const message = parseJson(line);
-      const calls = isRecord(message) && Array.isArray(message.toolCalls) ? message.toolCalls : [];
-      for (const call of calls.filter(isRecord)) addCall(call, codes);
+      for (const call of readRecords(isRecord(message) && message.toolCalls)) addCall(call, codes);
     }
   }
   return (callId) => codes.get(callId);
@@ -162,22 +150,16 @@ export function geminiExits(runDirectory: string): ExitCodes {
 
 function addCall(call: Json, codes: Map<string, number>): void {
   const id = readString(call, 'id');
-  const output = outputOf(call);
+  const responses = readRecords(call.result).map((part) =>
+    readRecord(readRecord(part, 'functionResponse'), 'response'),
+  );
+  const output = responses.map((response) => readString(response, 'output')).find((one) => one !== undefined);
   if (id === undefined || output === undefined) return;
   // Behind the output itself, which may say anything: the last lines are the client's own.
   const told = /\nExit Code: (\d{1,10})(?=\n(?:Signal|Background PIDs|Process Group PGID): |\n<\/|\s*$)/g;
   const last = [...output.matchAll(told)].at(-1)?.[1];
   const isKilled = /\nSignal: \S+(?=\n|\s*$)/.test(output.slice(-400));
   codes.set(id, last === undefined ? (isKilled ? -1 : 0) : Number(last));
-}
-
-function outputOf({ result }: Json): string | undefined {
-  const parts = Array.isArray(result) ? result.filter(isRecord) : [];
-  for (const part of parts) {
-    const output = readString(readRecord(readRecord(part, 'functionResponse'), 'response'), 'output');
-    if (output !== undefined) return output;
-  }
-  return undefined;
 }
 
 /** `turn-1.home/.gemini/tmp/<project>/chats/session-….jsonl`, the newest first; the home of a turn leads to what stays. */

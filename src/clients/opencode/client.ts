@@ -7,11 +7,17 @@ import {
   parseRules,
   pathRules,
 } from '../../runs/model/permissions.ts';
-import { isToolAllowed, type ToolPolicy } from '../../runs/model/tool-policy.ts';
-import type { Client, OwnCommand, TurnRequest } from '../client.ts';
-import { hookCalls, MCP_SERVER_NAME, type OwnTools, offeredTools, serverFor } from '../tools.ts';
-import { OPENCODE_PLACES, opencodePermissions, opencodeRoute, opencodeServer } from './configuration.ts';
+import { isToolAllowed } from '../../runs/model/tool-policy.ts';
+import type { Client, OwnCommand, OwnRequest } from '../client.ts';
+import { hookCalls, MCP_SERVER_NAME, type OwnTools } from '../tools.ts';
+import { OPENCODE_PLACES, opencodeConfiguration } from './configuration.ts';
 import { OpencodeReader } from './stream.ts';
+
+/** All that a child may be offered, by the names of the client's permissions. */
+const TOOLS: OwnTools = {
+  ...{ bash: 'exec', glob: 'read', grep: 'read', list: 'read' },
+  ...{ read: 'read', todowrite: 'todo', webfetch: 'web_fetch', websearch: 'web_search' },
+};
 
 /**
  * OpenCode as a sub-agent, measured with 1.18.33.
@@ -39,26 +45,12 @@ export const opencode: Client = {
   gaps: () => [],
   ruleGaps: pathRules,
   modelProblem: (model) => (/^[^/]+\/.+/.test(model) ? undefined : 'opencode names models as provider/model'),
+  tools: TOOLS,
   command,
   attach: ({ id, kept }) => ({ args: ['--session', id], env: { OPENCODE_DB: databaseIn(kept) } }),
   reader: (start) => new OpencodeReader(start),
   hookCalls,
-  route: opencodeRoute,
-  permissions: opencodePermissions,
-  login: {
-    directories: ['.local/share', '.'],
-    variable: 'XDG_DATA_HOME', // The client's own directory is one in it.
-    files: { 'opencode/auth.json': 'is a login' },
-    variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
-  },
-  caller: { marks: { OPENCODE: '1' }, mcpName: 'opencode' },
-  server: opencodeServer,
-};
-
-/** All that a child may be offered, by the names of the client's permissions. */
-const TOOLS: OwnTools = {
-  ...{ bash: 'exec', glob: 'read', grep: 'read', list: 'read' },
-  ...{ read: 'read', todowrite: 'todo', webfetch: 'web_fetch', websearch: 'web_search' },
+  ...opencodeConfiguration,
 };
 
 /** Never for a child, said once more. */
@@ -70,7 +62,7 @@ const SESSIONS_DIRECTORY = 'opencode-sessions';
 const SHELL_FILE = 'shell-env.sh';
 const PLUGIN_PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
 
-function command(request: TurnRequest): OwnCommand {
+function command(request: OwnRequest): OwnCommand {
   const { session, model, thinking, directory } = request;
   return {
     args: [
@@ -105,7 +97,7 @@ function databaseIn(directory: string): string {
 }
 
 /** What is stronger than every other configuration. */
-function configuration(request: TurnRequest): object {
+function configuration(request: OwnRequest): object {
   const { route, session } = request;
   const permission = toolRules(request);
   const prompt = session.kind === 'once' ? { prompt: session.instructions } : {};
@@ -122,10 +114,11 @@ function configuration(request: TurnRequest): object {
 }
 
 /** The last rule that fits decides. */
-function toolRules(request: TurnRequest): Readonly<Json> {
-  const { policy, permissions } = request;
-  const server = serverFor(request);
-  const allowed = [...offeredTools(policy, TOOLS), ...(canEdit(policy) ? ['edit'] : [])];
+function toolRules({ policy, permissions, tools, server }: OwnRequest): Readonly<Json> {
+  // All that write go together; a list of what is allowed need not name the one that only some models have.
+  const canPatch = isToolAllowed({ ...policy, allow: null }, 'apply_patch');
+  const canEdit = canPatch && ['edit', 'write'].every((name) => isToolAllowed(policy, name));
+  const allowed = [...tools, ...(canEdit ? ['edit'] : [])];
   const denied = [...Object.keys(TOOLS), 'edit', ...DENIED].filter((name) => !allowed.includes(name));
   const own = (name: string) => `${MCP_SERVER_NAME}_${name}`;
   const allowedOwn = server === null ? [] : (server.only ?? ['*']);
@@ -143,20 +136,20 @@ const EVERY_CALL = { '?*': 'deny' };
 /** The client keeps long outputs there, for its model to read on. */
 const OUTSIDE = { ...EVERY_CALL, '*/opencode/tool-output/*': 'allow' };
 
-const READING = ['glob', 'grep', 'list', 'read'];
-
 function keptBack(name: string, permissions: Permissions): [string, unknown][] {
-  if (name === 'bash') return [[name, commandPatterns(permissions)]];
-  if (READING.includes(name)) {
+  const kind = name === 'edit' ? 'edit' : TOOLS[name];
+  if (kind === 'exec') return [[name, commandPatterns(permissions)]];
+  if (kind === 'read') {
     // By the client's own rules for the tool; those of other clients are gaps.
     const rules = parseRules(permissions.deny).filter(({ tool }) => tool === name);
-    const kept = rules.map(({ calls }) => calls ?? '?*');
-    return kept.length === 0 ? [] : [[name, { '*': 'allow', ...all(kept, 'deny') }]];
+    const kept = all(
+      rules.map(({ calls }) => calls ?? '?*'),
+      'deny',
+    );
+    return rules.length === 0 ? [] : [[name, { '*': 'allow', ...kept }]];
   }
-  if (name === 'edit') return mayUse('edit', permissions) ? [] : [[name, EVERY_CALL]];
-  if (name === 'webfetch') return mayUse('web_fetch', permissions) ? [] : [[name, 'deny']];
-  if (name === 'websearch') return mayUse('web_search', permissions) ? [] : [[name, 'deny']];
-  return [];
+  if (kind === undefined || kind === 'todo' || mayUse(kind, permissions)) return [];
+  return [[name, kind === 'edit' ? EVERY_CALL : 'deny']];
 }
 
 function commandPatterns(permissions: Permissions): 'allow' | Readonly<Record<string, string>> {
@@ -188,26 +181,15 @@ function all(names: readonly string[], action: 'allow' | 'deny'): Readonly<Recor
   return Object.fromEntries(names.map((name) => [name, action]));
 }
 
-/** Whether all that write are let through; a list of what is allowed need not name the one that only some models have. */
-function canEdit(policy: ToolPolicy): boolean {
-  const isDenied = (name: string) => !isToolAllowed({ ...policy, allow: null }, name);
-  return !isDenied('apply_patch') && ['edit', 'write'].every((name) => isToolAllowed(policy, name));
-}
-
 /**
  * The client installs a package into each configuration directory, unless it looks as if it were there already. Our
  * server stands in a file, not in the environment that the child's commands see. Those commands get back the
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
-function files(request: TurnRequest): Readonly<Record<string, string>> {
-  const server = serverFor(request)?.entry;
-  const entry = server && {
-    type: 'local',
-    command: [server.command, ...server.args],
-    environment: server.env,
-    enabled: true,
-  };
-  const servers = entry === undefined ? {} : { [MCP_SERVER_NAME]: entry };
+function files({ server }: OwnRequest): Readonly<Record<string, string>> {
+  const { command: program = '', args = [], env: environment = {} } = server?.entry ?? {};
+  const entry = { type: 'local', command: [program, ...args], environment, enabled: true };
+  const servers = server === null ? {} : { [MCP_SERVER_NAME]: entry };
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {
     [`${CONFIGURATION_DIRECTORY}/opencode/node_modules/.keep`]: '',

@@ -1,19 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isRecord, type Json, readRecord, readString } from '../../core/guards.ts';
+import { isRecord, type Json, readRecord, readRecords, readString, readTexts } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import type { Permissions } from '../../runs/model/permissions.ts';
-import {
-  absoluteIn,
-  type ClientUser,
-  configIn,
-  homeOf,
-  merged,
-  pathIn,
-  type Route,
-  RouteRefusal,
-} from '../route.ts';
-import type { McpRegistration } from '../server-entry.ts';
+import type { ClientConfiguration } from '../client.ts';
+import { type ClientUser, type Route, RouteRefusal } from '../route.ts';
+import { absoluteIn, configIn, directoryIn, homeOf, merged, pathIn, picked } from '../user-files.ts';
 
 /** Of a configuration, what says where questions go. */
 const CARRIED: readonly string[] = ['provider', 'disabled_providers', 'enabled_providers'];
@@ -51,15 +43,16 @@ const FOUND_BY: Readonly<Record<string, string>> = {
  * What OpenCode's configuration says of providers and models, measured with 1.18.33: of all its files but a project's,
  * which the client reads without asking anybody. It goes in by a variable, so keys may stand in it.
  */
-export function opencodeRoute(user: ClientUser, asked: string | null): Route {
+function route(user: ClientUser, asked: string | null): Route {
   const config = opencodeConfig(user);
   const model = asked ?? configuredModel(config) ?? recentModel(user);
   const providers = readRecord(config, 'provider');
-  const settings = {
-    ...Object.fromEntries(CARRIED.flatMap((key) => (key in config ? [[key, config[key]]] : []))),
-    ...(model === null ? {} : onlyProvider(providerOf(model), providers)),
-  };
   const ids = model === null ? chosenByClient(Object.keys(providers), user.env) : [providerOf(model)];
+  const settings = {
+    ...picked(config, CARRIED),
+    // No other provider is to be asked for anything.
+    ...(model === null ? {} : { enabled_providers: ids, provider: picked(providers, ids) }),
+  };
   return {
     model: asked === null ? model : null,
     settings,
@@ -71,29 +64,21 @@ export function opencodeRoute(user: ClientUser, asked: string | null): Route {
   };
 }
 
-/** What of the configuration is of one provider, and that no other is to be asked for anything. */
-function onlyProvider(id: string, providers: Json): Json {
-  return { enabled_providers: [id], provider: id in providers ? { [id]: providers[id] } : {} };
-}
-
 /** The whole configuration, the later file being the stronger. */
 function opencodeConfig(user: ClientUser): Json {
-  const { env } = user;
   const home = homeOf(user);
-  const main = `${pathIn('XDG_CONFIG_HOME', user) ?? `${home}/.config`}/opencode`;
+  const main = `${directoryIn('XDG_CONFIG_HOME', '.config', user)}/opencode`;
   const own = pathIn('OPENCODE_CONFIG', user);
   const directory = pathIn('OPENCODE_CONFIG_DIR', user);
   const both = (place: string) => [`${place}/opencode.json`, `${place}/opencode.jsonc`];
   const paths = [
-    ...[`${main}/config.json`, ...both(main)],
-    ...(own === undefined ? [] : [own]),
-    ...both(`${home}/.opencode`),
-    ...(directory === undefined ? [] : both(directory)),
+    ...[`${main}/config.json`, ...both(main), own ?? []].flat(),
+    ...[...both(`${home}/.opencode`), ...(directory === undefined ? [] : both(directory))],
   ];
   const inFiles = paths.map((path) =>
     withAbsoluteFiles(configIn(path, user), path.slice(0, path.lastIndexOf('/')), home),
   );
-  const content = env.OPENCODE_CONFIG_CONTENT;
+  const content = user.env.OPENCODE_CONFIG_CONTENT;
   const given = content ? [configIn('OPENCODE_CONFIG_CONTENT', { read: () => content })] : [];
   return [...inFiles, ...given].reduce(merged, {});
 }
@@ -120,11 +105,10 @@ function configuredModel(config: Json): string | null {
 
 /** The model that the user has chosen last, which the client takes where none is configured. */
 function recentModel(user: ClientUser): string | null {
-  const path = `${pathIn('XDG_STATE_HOME', user) ?? `${homeOf(user)}/.local/state`}/opencode/model.json`;
-  const { recent } = configIn(path, user);
-  const [last] = Array.isArray(recent) ? recent.filter(isRecord) : [];
-  const { providerID, modelID } = last ?? {};
-  return typeof providerID === 'string' && typeof modelID === 'string' ? `${providerID}/${modelID}` : null;
+  const path = `${directoryIn('XDG_STATE_HOME', '.local/state', user)}/opencode/model.json`;
+  const [last = {}] = readRecords(configIn(path, user).recent);
+  const [provider, model] = [readString(last, 'providerID'), readString(last, 'modelID')];
+  return provider === undefined || model === undefined ? null : `${provider}/${model}`;
 }
 
 function providerOf(model: string): string {
@@ -149,9 +133,8 @@ function chosenByClient(configured: readonly string[], env: Environment): readon
 }
 
 function variablesOf(id: string, provider: Json): string[] {
-  const own = Array.isArray(provider.env) ? provider.env : [];
   const known = VARIABLES[id] ?? [`${id.toUpperCase().replaceAll(/\W/g, '_')}_API_KEY`];
-  return [...known, ...own.filter((name): name is string => typeof name === 'string' && /^\w+$/.test(name))];
+  return [...known, ...readTexts(provider.env).filter((name) => /^\w+$/.test(name))];
 }
 
 const TOOLS = ['edit', 'bash', 'webfetch', 'websearch'] as const;
@@ -163,9 +146,10 @@ const READING = ['read', 'grep', 'glob', 'list'] as const;
  * ours: what is allowed, and of what all is allowed, what is not. Those of the agent that the client takes by itself are
  * the stronger ones.
  */
-export function opencodePermissions(user: ClientUser): Permissions {
+function permissions(user: ClientUser): Permissions {
   const config = opencodeConfig(user);
   const agent = readRecord(readRecord(config, 'agent'), readString(config, 'default_agent') ?? 'build');
+  const byTool = (all: unknown) => (isRecord(all) ? all : all === undefined ? {} : { '*': all });
   const said = [config, agent]
     .flatMap((one) => [switchedOff(one), byTool(one.permission)])
     .reduce(merged, {});
@@ -181,17 +165,11 @@ export function opencodePermissions(user: ClientUser): Permissions {
   };
 }
 
-function byTool(permission: unknown): Json {
-  if (isRecord(permission)) return permission;
-  return permission === undefined ? {} : { '*': permission };
-}
-
 /** An older way to say it; one permission is for all tools that write. */
 function switchedOff({ tools }: Json): Json {
-  const names = Object.entries(isRecord(tools) ? tools : {}).flatMap(([name, isOn]) => (isOn ? [] : [name]));
-  return Object.fromEntries(
-    names.map((name) => [/^(?:write|patch|multiedit)$/.test(name) ? 'edit' : name, 'deny']),
-  );
+  const off = Object.entries(isRecord(tools) ? tools : {}).filter(([, isOn]) => !isOn);
+  const names = off.map(([name]) => (/^(?:write|patch|multiedit)$/.test(name) ? 'edit' : name));
+  return Object.fromEntries(names.map((name) => [name, 'deny']));
 }
 
 /** The last rule that fits decides, so that none before one for every call means anything. */
@@ -210,19 +188,30 @@ function variablesIn(text: string): string[] {
   return [...new Set(names)].filter((name) => !name.startsWith('SELF_GENERATION_'));
 }
 
-export const opencodeServer: McpRegistration = {
-  place: ({ env, home }) => {
-    const directory = join(absoluteIn('XDG_CONFIG_HOME', env) ?? join(home, '.config'), 'opencode');
-    const withComments = join(directory, 'opencode.jsonc');
-    return { directory, path: existsSync(withComments) ? withComments : join(directory, 'opencode.json') };
+export const opencodeConfiguration: ClientConfiguration = {
+  route,
+  permissions,
+  login: {
+    directories: ['.local/share', '.'],
+    variable: 'XDG_DATA_HOME', // The client's own directory is one in it.
+    files: { 'opencode/auth.json': 'is a login' },
+    variables: ['OPENCODE_AUTH_CONTENT', 'OPENCODE_API_KEY'],
   },
-  format: 'json',
-  holder: 'mcp',
-  fresh: { $schema: 'https://opencode.ai/config.json' },
-  entry: ({ command, variables }) => ({
-    type: 'local',
-    command: [command, 'mcp'],
-    ...(variables && { environment: variables }),
-  }),
-  keys: { namedIn: variablesIn },
+  caller: { marks: { OPENCODE: '1' }, mcpName: 'opencode' },
+  server: {
+    place: ({ env, home }) => {
+      const directory = join(absoluteIn('XDG_CONFIG_HOME', env) ?? join(home, '.config'), 'opencode');
+      const withComments = join(directory, 'opencode.jsonc');
+      return { directory, path: existsSync(withComments) ? withComments : join(directory, 'opencode.json') };
+    },
+    format: 'json',
+    holder: 'mcp',
+    fresh: { $schema: 'https://opencode.ai/config.json' },
+    entry: ({ command, variables }) => ({
+      type: 'local',
+      command: [command, 'mcp'],
+      ...(variables && { environment: variables }),
+    }),
+    keys: { namedIn: variablesIn },
+  },
 };

@@ -1,7 +1,8 @@
 import { type Json, readRecord, readString } from '../../core/guards.ts';
-import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
+import type { Usage } from '../../runs/model/turn.ts';
 import type { AgentEvent, ReaderStart } from '../client.ts';
-import { addUsage, cutWord, readAmount, StreamReader, sum } from '../reading.ts';
+import { cutWord, StreamReader, textAt, wordAt } from '../reading.ts';
+import { addUsage, priced, readAmount, sum, usageIn, withCache } from '../usage.ts';
 
 /** What OpenCode says of a turn, one JSON object on each line (`run --format json --thinking`). */
 export class OpencodeReader extends StreamReader {
@@ -12,47 +13,38 @@ export class OpencodeReader extends StreamReader {
   /** Under which the log says more of the error. */
   #reference: string | null = null;
 
-  protected override atEnd(stderr: string) {
-    const end = super.atEnd(withoutLog(stderr));
+  protected override atEnd(stderr: string): string {
     const logged = loggedError(this.#reference, stderr);
-    const model = this.#stepId === null ? null : (loggedModel(stderr) ?? end.usage.model);
-    const isModelRefused = end.isModelRefused || isModelUnknown(logged ?? '');
-    return { ...end, usage: { ...end.usage, model }, problem: logged ?? end.problem, isModelRefused };
+    const model = this.#stepId === null ? null : (loggedModel(stderr) ?? this.usage.model);
+    this.usage = { ...this.usage, model };
+    this.isModelRefused ||= isModelUnknown(logged ?? '');
+    this.problem = logged ?? this.problem;
+    return withoutLog(stderr);
   }
 
   /** Each line names its session; the first of all is the turn's. */
   protected step(line: Json): readonly AgentEvent[] {
     const begun = this.sessionId === null ? this.begin(readString(line, 'sessionID'), null) : [];
-    return [...begun, ...this.#events(line)];
-  }
-
-  #events(line: Json): readonly AgentEvent[] {
     const part = readRecord(line, 'part');
-    switch (line.type) {
-      case 'step_start':
+    const events = this.byType(line.type, {
+      step_start: () => {
         if (this.verdict !== 'error') this.verdict = null;
         return [];
-      case 'text':
-        return this.#text(part);
-      case 'tool_use':
+      },
+      text: () => {
+        const [text, messageId] = [textAt(part, 'text'), wordAt(part, 'messageID')];
+        this.say(text, messageId === this.#messageId);
+        this.#messageId = messageId;
+        return [{ kind: 'text', text, isPiece: true }];
+      },
+      tool_use: () => {
         this.hasWorked = true;
         return toolEvents(part);
-      case 'step_finish':
-        return this.#finish(part);
-      case 'error':
-        return this.#error(readRecord(line, 'error'));
-      default:
-        return [];
-    }
-  }
-
-  #text(part: Json): AgentEvent[] {
-    const text = readString(part, 'text') ?? '';
-    const messageId = cutWord(readString(part, 'messageID') ?? '');
-    this.say(text, { goesOn: messageId === this.#messageId });
-    this.#messageId = messageId;
-    this.hasWorked = true;
-    return [{ kind: 'text', text, isPiece: true }];
+      },
+      step_finish: () => this.#finish(part),
+      error: () => this.#error(readRecord(line, 'error')),
+    });
+    return [...begun, ...events];
   }
 
   #finish(part: Json): AgentEvent[] {
@@ -75,11 +67,11 @@ export class OpencodeReader extends StreamReader {
   /** The first error of a turn is the one that is told. */
   #error(error: Json): AgentEvent[] {
     const data = readRecord(error, 'data');
-    const name = readString(error, 'name') ?? '';
+    const name = textAt(error, 'name');
     const text = cutWord(readString(data, 'message') ?? name);
     this.isModelRefused ||= data.statusCode === 404 || isModelUnknown(`${name} ${text}`);
     this.problem ??= text;
-    this.#reference ??= cutWord(readString(data, 'ref') ?? '') || null;
+    this.#reference ??= wordAt(data, 'ref') || null;
     this.verdict = 'error';
     return [{ kind: 'result', isError: true, text }];
   }
@@ -88,12 +80,11 @@ export class OpencodeReader extends StreamReader {
 /** A call comes with its result, once it is done. A command that failed is one that was completed. */
 function toolEvents(part: Json): AgentEvent[] {
   const call = readRecord(part, 'state');
-  const id = readString(part, 'callID') ?? '';
-  const tool = readString(part, 'tool') ?? '';
+  const [id, tool] = [textAt(part, 'callID'), textAt(part, 'tool')];
   const isCompleted = call.status === 'completed';
   const { exit } = readRecord(call, 'metadata');
   const isError = !isCompleted || (tool === 'bash' && typeof exit === 'number' && exit !== 0);
-  const text = readString(call, isCompleted ? 'output' : 'error') ?? '';
+  const text = textAt(call, isCompleted ? 'output' : 'error');
   return [
     { kind: 'tool-call', id, tool, input: readRecord(call, 'input') },
     { kind: 'tool-result', id, tool, isError, text },
@@ -128,21 +119,14 @@ function withoutLog(stderr: string): string {
   return error < 0 ? text : text.slice(error).replaceAll(/\s+/g, ' ');
 }
 
+const TOKENS = ['input', 'output', 'read', 'write'];
+
 /** A step's usage. The client says 0 where it does not know a model's price: of a run, that may be configured. */
 function usageOf({ session }: ReaderStart, part: Json): Usage {
   const tokens = readRecord(part, 'tokens');
-  const cache = readRecord(tokens, 'cache');
-  const cacheReadTokens = readAmount(cache, 'read');
-  const cacheWriteTokens = readAmount(cache, 'write');
+  const counts = { ...tokens, ...readRecord(tokens, 'cache') };
   const cost = readAmount(part, 'cost');
   const costUsd = cost === 0 && session.kind !== 'once' ? null : cost;
-  return {
-    ...NO_USAGE,
-    inputTokens: sum([readAmount(tokens, 'input'), cacheReadTokens, cacheWriteTokens]),
-    outputTokens: sum([readAmount(tokens, 'output'), readAmount(tokens, 'reasoning')]),
-    cacheReadTokens,
-    cacheWriteTokens,
-    costUsd,
-    costSource: costUsd === null ? null : 'client',
-  };
+  const outputTokens = sum([readAmount(counts, 'output'), readAmount(counts, 'reasoning')]);
+  return priced({ ...withCache(usageIn(counts, TOKENS)), outputTokens }, costUsd);
 }
