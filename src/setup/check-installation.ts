@@ -18,19 +18,19 @@ import { loadRunSettings } from '../settings/run-settings.ts';
 import { hasSameBytes } from '../system/atomic-file.ts';
 import type { CommandResult } from '../system/run-command.ts';
 import { type CheckWorld, type Finding, failed, ok, skipped, warning } from './checks.ts';
-import { readText } from './file-plan.ts';
+import { orRefused, readText } from './file-plan.ts';
 import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
 import { type McpOwner, mcpFile, titlesOf } from './mcp-registration.ts';
 import {
   type FoundEntry,
+  hasHook,
   inspectHooks,
   isApplied,
   ownerOf,
   type Registration,
   registerHooks,
   registrationFor,
-  unregisterHooks,
 } from './settings-file.ts';
 
 /** Doctor's checks of what install and apply have put on this machine. */
@@ -93,8 +93,8 @@ function checkSettings(
   const features = clientFeatures(version);
   const wakes = loadRunSettings(place.paths).announce.wake === 'on';
   const registration = registrationFor({ place, platform, features, mode, wakes, binaryBefore: undefined });
-  const found = inspectHooks(text, registration);
-  if (found.kind === 'refused')
+  const found = orRefused(() => inspectHooks(text, registration));
+  if ('reason' in found)
     return [failed(`${settings}, ${found.reason}`, 'Until then the client ignores the whole file')];
   const findings = entryProblems(found.entries, registration, remedy);
   if (found.isDisabled)
@@ -108,9 +108,15 @@ function checkSettings(
     findings.push(failed(detail, remedy));
   }
   if (findings.length > 0) return findings;
-  if (version !== undefined && registerHooks(text, registration).kind === 'edited')
+  if (version !== undefined && changes(text, () => registerHooks(text, registration)))
     return [warning(`${settings} is not as this version would write it`, remedy)];
   return [ok(`${found.entries.length} hooks in ${settings}; ${MODE_WORDS[mode]}`)];
+}
+
+/** Whether the edit is needed and can be made. */
+function changes(text: string, edit: () => string): boolean {
+  const after = orRefused(edit);
+  return typeof after === 'string' && after !== text;
 }
 
 function entryProblems(entries: readonly FoundEntry[], { hooks }: Registration, remedy: string): Finding[] {
@@ -162,8 +168,9 @@ function objectionTo(
   const place = locate(env, platform);
   if (place.kind === 'failed') return undefined; // The check of the registration says so.
   const owner = ownerOf(place, platform, knownManifest(place.paths.manifest)?.binary);
-  const found = unregisterHooks(readText(path) ?? '', (entry) => isApplied(entry, id, owner));
-  return found.kind === 'unchanged' ? `it is not registered in ${path}` : undefined;
+  const text = readText(path) ?? '';
+  const found = orRefused(() => hasHook(text, (entry) => isApplied(entry, id, owner)));
+  return found === false ? `it is not registered in ${path}` : undefined;
 }
 
 const TIME_LIMIT_MS = 10_000;
@@ -292,7 +299,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
     const detail = `${title} does not hand ${heldBack.join(', ')} on to it, from which a provider takes its key`;
     return warning(detail, remedy);
   }
-  return file.set(text, () => false).kind === 'edited' ? differs : undefined;
+  return changes(text, () => file.set(text, () => false)) ? differs : undefined;
 }
 
 /** What is wrong with the server itself; undefined when it answers and ends with its input. */

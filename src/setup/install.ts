@@ -22,7 +22,7 @@ import {
 } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
-import { editFile, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
+import { editFile, Refused, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
 import {
   type Failure,
   hookModeIn,
@@ -35,12 +35,12 @@ import {
 } from './manifest.ts';
 import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp-registration.ts';
 import {
+  hasHook,
   inspectHooks,
   type Registration,
   recogniseEntry,
   registerHooks,
   registrationFor,
-  unregisterHooks,
 } from './settings-file.ts';
 
 export type InstallOptions = {
@@ -100,7 +100,6 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   const clientVersion = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(clientVersion);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
-  const refuse = (reason: string) => failure(`register hooks in "${place.settings}"`, reason);
   try {
     const earlier = knownManifest(paths.manifest);
     const mode = options.hooks ?? hookModeIn(earlier);
@@ -109,8 +108,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(paths).announce.wake;
     const registration = registrationFor({ ...owner, features, mode, wakes: wake === 'on' });
     const text = readText(place.settings);
-    const preview = registerHooks(text, registration);
-    if (preview.kind === 'refused') return refuse(preview.reason);
+    registerHooks(text, registration); // Refuses before anything is changed.
     const ownsHome = isMissingOrEmpty(paths.home);
     const directories = makeDirectories(paths, work);
     copyBinary(options.executablePath, paths.binary, work);
@@ -121,15 +119,11 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
         path: place.settings,
         what: 'settings',
         edit: (one) => registerHooks(one, registration),
-        holdsOurs: (one) => unregisterHooks(one, isOurs).kind !== 'unchanged',
+        holdsOurs: (one) => hasHook(one, isOurs),
         known: earlier?.settings.find(({ path }) => path === place.settings),
       },
       { backups: paths.backups, now, work },
     );
-    if (settings.kind === 'refused') {
-      rollBack(work.undo);
-      return refuse(settings.reason);
-    }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
     const {
       records,
@@ -167,7 +161,8 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     };
   } catch (error) {
     rollBack(work.undo);
-    return failure('install', reasonOf(error));
+    const isRefused = error instanceof Refused;
+    return failure(isRefused ? `register hooks in "${place.settings}"` : 'install', reasonOf(error));
   }
 }
 
@@ -182,7 +177,6 @@ function failure(
 /** Warnings about the settings as they were before. */
 function settingsWarnings(text: string, registration: Registration): string[] {
   const found = inspectHooks(text, registration);
-  if (found.kind === 'refused') return [];
   const replaced = found.entries.filter(({ kind }) => kind === 'predecessor').length;
   const off = 'Your settings have "disableAllHooks": true: no hook runs until you remove it.';
   const twice = `Replaced ${replaced} hooks of an earlier self-generation, so that none runs twice.`;
@@ -263,10 +257,9 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   };
   const text = `${JSON.stringify(settings, null, 2)}\n`;
   const note = `for ${agents.join(', ')}`;
-  const edit = (standing?: string) =>
-    standing === undefined ? ({ kind: 'edited', text } as const) : ({ kind: 'unchanged' } as const);
-  const written = editFile({ path, what: 'config', edit, note }, { backups, now, work });
-  return written.kind === 'edited' ? text : undefined;
+  const edit = (standing?: string) => standing ?? text;
+  const { isChanged } = editFile({ path, what: 'config', edit, note }, { backups, now, work });
+  return isChanged ? text : undefined;
 }
 
 /** The earlier manifest is read again: another install may have ended since this one began. */

@@ -18,17 +18,15 @@ import {
   editFile,
   type FileChange,
   orRefused,
-  type PlannedRestore,
   planRestore,
-  type Refusal,
+  Refused,
+  type Removal,
   readText,
   type SetupStep,
   sha256,
-  type TextEdit,
-  type TextRemoval,
   type Work,
 } from './file-plan.ts';
-import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-file.ts';
+import { jsonEntryRemoval, readJsonEntry, setJsonEntry } from './json-file.ts';
 import type { Manifest, McpRecord, Place } from './manifest.ts';
 import { ownerOf } from './settings-file.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
@@ -66,9 +64,8 @@ export function registerMcp(registering: Registering): McpOutcome {
   for (const client of [...clients, ...(clients.includes('claude') ? COMMAND_CLIENTS : [])]) {
     const { path } = mcpFile(client, registering.owner);
     try {
-      const outcome = registerWith(client, registering);
-      if (outcome.kind === 'refused') refused.push({ path, reason: outcome.reason });
-      else done.push({ record: { ...outcome.record, client }, directories: outcome.directories });
+      const { record, directories } = registerWith(client, registering);
+      done.push({ record: { ...record, client }, directories });
     } catch (error) {
       refused.push({ path, reason: reasonOf(error) });
     }
@@ -98,7 +95,7 @@ function clientsMeant({ request, owner, earlier }: Registering): readonly Client
   return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, owner).path));
 }
 
-function registerWith(client: McpClient, { owner, earlier, work, now }: Registering): EditedFile | Refusal {
+function registerWith(client: McpClient, { owner, earlier, work, now }: Registering): EditedFile {
   const file = mcpFile(client, owner);
   const known = earlier?.mcp?.find(({ path }) => path === file.path);
   const edit = (text: string | undefined) => file.set(text, (one) => known?.writtenSha256 === sha256(one));
@@ -107,7 +104,7 @@ function registerWith(client: McpClient, { owner, earlier, work, now }: Register
     { path: file.path, what: 'mcp', name: `mcp-${client}`, edit, holdsOurs, known },
     { backups: owner.place.paths.backups, now, work },
   );
-  if (outcome.kind === 'refused' || !isCommand(client)) return outcome;
+  if (!isCommand(client)) return outcome;
   return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
 }
 
@@ -115,10 +112,10 @@ type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
 
 /**
  * Plans to remove our server from every recorded file and from those of this environment's clients, since an interrupted
- * install has recorded nothing. @throws UnreadableFile
+ * install has recorded nothing. @throws UnreadableFile, RefusedRemoval
  */
-export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
-  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path).remove);
+export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): FileChange[] {
+  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path));
   const recorded: readonly Known[] = manifest?.mcp ?? [];
   const others = [...CLIENT_NAMES, ...COMMAND_CLIENTS]
     .map((client): Known => {
@@ -129,7 +126,7 @@ export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined):
   // Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here.
   const changed = others.flatMap((one) => {
     const plan = orRefused(() => planFor(one));
-    return plan.kind === 'planned' && plan.file.before !== plan.file.after ? [plan] : [];
+    return 'path' in plan && plan.before !== plan.after ? [plan] : [];
   });
   return [...recorded.map(planFor), ...changed];
 }
@@ -152,14 +149,12 @@ const SERVER_NAME = 'self-generation';
 type McpClient = ClientName | CommandClient;
 
 /** A file of a client, as far as our server goes. */
-type McpFile = {
+type McpFile = Removal & {
   readonly path: string;
   /** The client's own directory, by which it is seen that there is one. */
   readonly directory: string;
-  /** `isKnown`: an earlier install wrote that very text. */
-  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => TextEdit;
-  /** `original`: what stood there before install, where that is known. */
-  readonly remove: (text: string, original?: string) => TextRemoval;
+  /** `isKnown`: an earlier install wrote that very text. @throws Refused */
+  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => string;
   /** What stands there under our name. */
   readonly read: (text: string) => unknown;
   /** Whether an entry starts our program, or is our command. */
@@ -208,8 +203,8 @@ export function mcpFile(client: McpClient, owner: McpOwner, known?: string): Mcp
           read: (text) => readTomlEntry(text, entry),
         }
       : {
+          ...jsonEntryRemoval(entry),
           set: (text) => setJsonEntry(text, entry, fresh),
-          remove: (text, original) => removeJsonEntry(text, entry, original),
           read: (text) => readJsonEntry(text, entry),
         }),
   };
@@ -269,12 +264,10 @@ function recogniser({ place, platform, binaryBefore }: McpOwner): (entry: unknow
 function commandEdits(wanted: string) {
   return {
     isOurs: (text: unknown) => text === wanted,
-    set(text: string | undefined, isKnown: (text: string) => boolean): TextEdit {
-      if (text === wanted) return { kind: 'unchanged' };
-      if (text === undefined || isKnown(text)) return { kind: 'edited', text: wanted };
-      return { kind: 'refused', reason: 'a command of yours has that name; rename it and run again' };
+    set(text: string | undefined, isKnown: (text: string) => boolean): string {
+      if (text === undefined || text === wanted || isKnown(text)) return wanted;
+      throw new Refused('a command of yours has that name; rename it and run again');
     },
-    remove: (text: string): TextRemoval =>
-      text === wanted ? { kind: 'emptied', text: '' } : { kind: 'unchanged' },
+    remove: (text: string) => (text === wanted ? '' : text),
   };
 }

@@ -17,9 +17,9 @@ import { realPath, temporariesOf } from '../system/atomic-file.ts';
 import { activeRuns, keptTreeWarnings, treesLeft } from './background-runs.ts';
 import {
   type FileChange,
-  type PlannedRestore,
   performSteps,
   planRestore,
+  RefusedRemoval,
   type SetupStep,
   type Work,
 } from './file-plan.ts';
@@ -27,7 +27,7 @@ import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
 import { type Failure, locate, type Manifest, type Place, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
-import { type Owner, ownerOf, recogniseEntry, SCRIPT_FILE, unregisterHooks } from './settings-file.ts';
+import { hasHook, hookRemoval, type Owner, ownerOf, recogniseEntry, SCRIPT_FILE } from './settings-file.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;
@@ -85,23 +85,20 @@ export function uninstall(options: UninstallOptions): UninstallReport {
   const failed = (action: string, reason: string, advice = RUN_AGAIN) =>
     ({ kind: 'failed', action, reason, advice, steps }) as const;
   if (read.kind === 'unreadable') warnings.push(`Went on without the manifest: ${read.reason}.`);
+  let ours = 'the hooks';
   try {
     const active = findActiveRuns(removal);
     if (active !== undefined) return failed('uninstall', active.reason, active.advice);
     const objection = purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection);
     const settings = planSettings(removal);
+    ours = 'the MCP server';
     const servers = planMcpRemoval({ ...options, place, binaryBefore: manifest?.binary }, manifest);
     if (purge) warnings.push(...appliedThatStays(removal));
-    const files: FileChange[] = [];
-    for (const plan of [...settings, ...servers]) {
-      if (plan.kind === 'refused') {
-        const ours = settings.includes(plan) ? 'the hooks' : 'the MCP server';
-        return failed(`take ${ours} out of "${plan.path}"`, plan.reason);
-      }
-      // Two paths may lead to one file.
-      if (!files.some(({ path }) => path === plan.file.path)) files.push(plan.file);
-    }
+    // Two paths may lead to one file.
+    const files = [...settings, ...servers].filter(
+      ({ path }, index, all) => all.findIndex((other) => other.path === path) === index,
+    );
     performSteps({ files }, removal);
     for (const path of [...files.map((file) => file.path), paths.binary])
       for (const temporary of temporariesOf(path)) remove(temporary, 'data', removal);
@@ -113,7 +110,8 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     restoreDirectories(removal);
     return { kind: 'done', steps, warnings };
   } catch (error) {
-    return failed('uninstall', reasonOf(error));
+    const isRefused = error instanceof RefusedRemoval;
+    return failed(isRefused ? `take ${ours} out of "${error.path}"` : 'uninstall', reasonOf(error));
   }
 }
 
@@ -142,7 +140,7 @@ function appliedThatStays({ paths, dryRun }: Removal): string[] {
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
-function planSettings({ place, manifest, owner, purge }: Removal): PlannedRestore[] {
+function planSettings({ place, manifest, owner, purge }: Removal): FileChange[] {
   const records = manifest?.settings ?? [];
   const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
   const others = isRecorded ? [] : [{ path: place.settings }];
@@ -151,15 +149,12 @@ function planSettings({ place, manifest, owner, purge }: Removal): PlannedRestor
     const kind = recogniseEntry(entry, owner)?.kind;
     return kind === 'ours' || kind === 'applied' || (purge && kind === 'predecessor');
   };
-  return [...records, ...others].map((record) =>
-    planRestore(record, 'settings', (text) => unregisterHooks(text, isOurs)),
-  );
+  return [...records, ...others].map((record) => planRestore(record, 'settings', hookRemoval(isOurs)));
 }
 
 function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Owner): boolean {
   if (what !== 'settings' || !restores || after === undefined) return false;
-  const isPredecessor = (entry: unknown) => recogniseEntry(entry, owner)?.kind === 'predecessor';
-  return unregisterHooks(after, isPredecessor).kind !== 'unchanged';
+  return hasHook(after, (entry) => recogniseEntry(entry, owner)?.kind === 'predecessor');
 }
 
 function removeInstalled(removal: Removal): void {

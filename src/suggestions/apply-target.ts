@@ -3,8 +3,10 @@ import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import {
   type FileChange,
   type FileRecord,
+  orRefused,
   planRestore,
   Refused,
+  RefusedRemoval,
   readText,
   sha256,
   withCopy,
@@ -12,11 +14,11 @@ import {
 import { knownManifest, manifestText, type Place } from '../setup/manifest.ts';
 import {
   type AppliedRegistration,
+  hookRemoval,
   inspectHooks,
   isApplied,
   ownerOf,
   registerApplied,
-  unregisterHooks,
 } from '../setup/settings-file.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import type { Suggestion } from './suggestion.ts';
@@ -148,11 +150,9 @@ export function planRegistration(hook: AppliedRegistration, request: SettingsReq
   if (before === undefined) throw new Refused(`there is no "${settings}". ${install}`);
   const known = knownManifest(paths.manifest)?.binary;
   const owner = { ...ownerOf(place, platform, known), binary: paths.binary };
-  const result = registerApplied(before, hook, owner);
-  if (result.kind === 'refused') throw new Refused(`${settings}: ${result.reason}. ${install}`);
-  const standing = inspectHooks(before, owner);
-  const isDisabled = standing.kind === 'read' && standing.isDisabled;
-  const after = result.kind === 'edited' ? result.text : before;
+  const after = orRefused(() => registerApplied(before, hook, owner));
+  if (typeof after !== 'string') throw new Refused(`${settings}: ${after.reason}. ${install}`);
+  const { isDisabled } = inspectHooks(before, owner);
   const file = { path: resolveLinks(settings), what: 'settings', before, after, mode: 0o600 } as const;
   return { files: withBookkeeping(file, place, now), isDisabled };
 }
@@ -161,10 +161,12 @@ export function planRegistration(hook: AppliedRegistration, request: SettingsReq
 export function planRemoval(id: string, { place, platform, now }: SettingsRequest): FileChange[] {
   const { paths, settings } = place;
   const owner = ownerOf(place, platform, knownManifest(paths.manifest)?.binary);
-  const isIts = (entry: unknown) => isApplied(entry, id, owner);
-  const plan = planRestore({ path: settings }, 'settings', (text) => unregisterHooks(text, isIts));
-  if (plan.kind === 'refused') throw new Refused(`${settings}: ${plan.reason}`);
-  return withBookkeeping(plan.file, place, now);
+  const removal = hookRemoval((entry) => isApplied(entry, id, owner));
+  try {
+    return withBookkeeping(planRestore({ path: settings }, 'settings', removal), place, now);
+  } catch (error) {
+    throw error instanceof RefusedRemoval ? new Refused(`${settings}: ${error.message}`) : error;
+  }
 }
 
 /** As long as the settings are as install wrote them, the manifest says so also when we have changed them. */

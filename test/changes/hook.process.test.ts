@@ -49,8 +49,7 @@ test('a hook is one file and one row', async () => {
     wakes: true,
     binaryBefore: undefined,
   });
-  const edit = settings.registerHooks(undefined, registration);
-  const { Notification } = JSON.parse(edit.kind === 'edited' ? edit.text : '').hooks;
+  const { Notification } = JSON.parse(settings.registerHooks(undefined, registration)).hooks;
   const command = '/home/me/.self-generation/hooks/self-generation';
   const entry = { type: 'command', command, args: ['hook', 'notice-reader'], timeout: 5 };
   expect(Notification).toEqual([{ hooks: [entry] }]);
