@@ -83,9 +83,7 @@ export function analyzeCommand(context: CliContext): Command {
 
 async function run(flags: Flags, { paths, config }: CliState, context: CliContext): Promise<void> {
   const scope = findRecordedScope(flags.project, paths, context);
-  if (scope === undefined) return;
   const givenAnswer = flags.answer === undefined ? undefined : readAnswer(flags.answer, context);
-  if (flags.answer !== undefined && givenAnswer === undefined) return;
   const interrupt = new AbortController();
   const { env, now } = context;
   const options: AnalyzeOptions = {
@@ -112,13 +110,11 @@ async function run(flags: Flags, { paths, config }: CliState, context: CliContex
   }
 }
 
-/** The answer in a file; undefined after saying why it cannot be read. */
-function readAnswer(path: string, context: CliContext): string | undefined {
+function readAnswer(path: string, context: CliContext): string {
   try {
     return readFileSync(resolve(context.cwd, path), 'utf8').slice(0, ANSWER_LENGTH_MAX + 1);
   } catch (error) {
-    fail(context, EXIT.failed, `read the answer "${path}": ${reasonOf(error)}`);
-    return undefined;
+    return fail(context, EXIT.failed, `read the answer "${path}": ${reasonOf(error)}`);
   }
 }
 

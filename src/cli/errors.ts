@@ -29,7 +29,7 @@ import {
   fail,
   findScope,
   isAgreed,
-  isKeptFromAgent,
+  keepFromAgent,
   limitUpTo,
   projectHere,
   subcommand,
@@ -119,12 +119,12 @@ type Asked = {
   readonly ownProject: readonly string[];
 };
 
-function askedFor(flags: ListFlags, paths: StatePaths, context: CliContext): Asked | undefined {
+function askedFor(flags: ListFlags, paths: StatePaths, context: CliContext): Asked {
   const state = flags.open ? 'open' : flags.solved ? 'solved' : 'any';
   const here = projectHere(paths, context);
   const all = { filter: { projects: undefined, state }, project: null, ownProject: here.spellings } as const;
   const scope = flags.allProjects ? { kind: 'all' as const } : findScope(flags.project, paths, context);
-  if (scope === undefined || scope.kind === 'all') return scope && all;
+  if (scope.kind === 'all') return all;
   const spellings =
     flags.project === undefined ? here.spellings : projectPathSpellings(scope.path, scope.path);
   return { filter: { projects: spellings, state }, project: scope.path, ownProject: spellings };
@@ -135,7 +135,6 @@ function list(words: readonly string[] | undefined, flags: ListFlags, context: C
   const isSearch = words !== undefined;
   return withState(context, isSearch ? 'search the errors' : 'list the errors', ({ paths }) => {
     const asked = askedFor(flags, paths, context);
-    if (asked === undefined) return;
     const limit = flags.limit ?? LIMIT_DEFAULT;
     const find = (db: Db) =>
       isSearch ? search(words, asked, limit, db) : listErrors(asked.filter, limit, db);
@@ -249,22 +248,21 @@ function actOnOne(row: CommandOfOne, call: CallOfOne): Promise<void> {
   return withState(context, action, ({ paths }) => {
     if ('show' in row) return row.show(call, paths);
     const words = `errors ${row.name} ${id}${row.name === 'resolve' ? ' …' : ''}`;
-    if (isKeptFromAgent(action, words, context)) return undefined;
+    keepFromAgent(action, words, context);
     const entry = readErrors(paths, (db) => findErrors([id], db))?.[0];
-    return entry === undefined ? notFound(id, context) : row.change({ ...call, entry, paths });
+    return row.change({ ...call, entry: entry ?? notFound(id, context), paths });
   });
 }
 
 function show({ id, flags, context }: CallOfOne, paths: StatePaths): void {
-  const story = readErrors(paths, (db) => tellError(id, db));
-  if (story === undefined) notFound(id, context);
-  else if (flags.json) printJson({ ...story, agents: toldOf(story) }, context);
+  const story = readErrors(paths, (db) => tellError(id, db)) ?? notFound(id, context);
+  if (flags.json) printJson({ ...story, agents: toldOf(story) }, context);
   else printStory(story, context);
 }
 
-function notFound(id: number, context: CliContext): void {
+function notFound(id: number, context: CliContext): never {
   const advice = '"self-generation errors --all-projects" lists them';
-  fail(context, EXIT.notFound, `find error ${id}: there is none of this number. ${advice}`);
+  return fail(context, EXIT.notFound, `find error ${id}: there is none of this number. ${advice}`);
 }
 
 /** Reads; a database that an earlier version made is brought up to date first. Undefined when there is none. */
@@ -313,10 +311,7 @@ function share({ id, flags, context, entry, paths }: OneError): void {
   const why = isOrder
     ? 'the name of its project is shaped like an instruction to its reader'
     : told !== 'error and fix' && reason;
-  if (why) {
-    fail(context, EXIT.failed, `share error ${id}: ${why}`);
-    return;
-  }
+  if (why) fail(context, EXIT.failed, `share error ${id}: ${why}`);
   writeDatabase(paths, (db) => setShared(id, true, db));
   const { fix } = entry;
   const said = 'Agents in every project are told it, with where it comes from, as long as it stays as it is';

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
 import { reasonOf } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
@@ -56,7 +56,6 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
   const isRehearsal = flags.dryRun === true;
   try {
     const roots = findRoots(flags, context);
-    if (roots === undefined) return;
     const directory = flags.project && resolve(context.cwd, flags.project);
     const report = importAll({
       ...{ roots, paths, config, env, now, isRehearsal },
@@ -69,14 +68,14 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
     if (flags.json) printJson({ dryRun: isRehearsal, ...report }, context);
     else print(report, flags, context);
   } catch (error) {
+    if (error instanceof CommanderError) throw error;
     context.progress('');
     const advice = 'What has been taken in so far stays; run it again to go on';
     fail(context, EXIT.failed, `import: ${shownLine(reasonOf(error))}. ${advice}`);
   }
 }
 
-/** Returns undefined after reporting what is missing or wrong. */
-function findRoots({ from }: Flags, context: CliContext): readonly string[] | undefined {
+function findRoots({ from }: Flags, context: CliContext): readonly string[] {
   if (from !== undefined) return checkedRoots(from, context);
   const place = locate(context.env, context.platform);
   const root = place.kind === 'failed' ? '' : `${place.claudeDirectory}/projects`;
@@ -85,17 +84,15 @@ function findRoots({ from }: Flags, context: CliContext): readonly string[] | un
     place.kind === 'failed'
       ? `${place.reason}. ${place.advice.replace(/\.$/, '')}`
       : `there are no transcripts, because there is no "${root}". Say where they are with --from`;
-  fail(context, EXIT.failed, `import: ${reason}`);
-  return undefined;
+  return fail(context, EXIT.failed, `import: ${reason}`);
 }
 
-function checkedRoots(from: readonly string[], context: CliContext): string[] | undefined {
+function checkedRoots(from: readonly string[], context: CliContext): string[] {
   const roots = from.map((given) => resolve(context.cwd, given));
   for (const root of roots) {
     const objection = objectionTo(root);
-    if (objection === undefined) continue;
-    fail(context, objection.exitCode, shownLine(`import "${root}": ${objection.reason}`));
-    return undefined;
+    if (objection !== undefined)
+      fail(context, objection.exitCode, shownLine(`import "${root}": ${objection.reason}`));
   }
   return roots;
 }

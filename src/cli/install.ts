@@ -16,7 +16,7 @@ import { locate, type SetupProblem } from '../setup/manifest.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
 import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
-import { type CliContext, choice, EXIT, isKeptFromAgent, newCommand } from './context.ts';
+import { type CliContext, choice, EXIT, keepFromAgent, newCommand } from './context.ts';
 import { printJson } from './output.ts';
 
 const LESSON_MODES = ['off', 'suggest', 'daily'] as const;
@@ -73,7 +73,7 @@ export function installCommand(context: CliContext): Command {
 async function run(flags: Flags, context: CliContext): Promise<void> {
   const { env, platform, executablePath, isCompiled, cwd, now } = context;
   const choosesModel = flags.lessons !== undefined || flags.analyse !== undefined;
-  if (choosesModel && isKeptFromAgent('choose what a model does', 'install …', context)) return;
+  if (choosesModel) keepFromAgent('choose what a model does', 'install …', context);
   const paths = statePaths(env, platform);
   const mayAsk = context.isInteractive && !flags.json && !flags.dryRun;
   let { lessons, wake } = flags;

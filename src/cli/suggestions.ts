@@ -43,33 +43,27 @@ function numbered(project: CliProject | undefined, paths: StatePaths, now: Date)
 
 /**
  * The suggestion that a person means: by the beginning of its id, or by the number that `suggestions` prints here.
- * Undefined after saying why it is none.
+ * Fails when it is none.
  */
-export function pickSuggestion(word: string, paths: StatePaths, context: CliContext): Suggestion | undefined {
+export function pickSuggestion(word: string, paths: StatePaths, context: CliContext): Suggestion {
+  const notFound = (what: string) => fail(context, EXIT.notFound, `find ${what}`);
   const here = numbered(projectHere(paths, context), paths, context.now());
   if (/^\d{1,9}$/.test(word)) {
     const found = here[Number(word) - 1];
     if (found !== undefined) return found;
     const count = here.length === 0 ? 'there is none in this project' : `there are ${here.length} here`;
-    return notFound(`the suggestion number ${word}: ${count}`, context);
+    return notFound(`the suggestion number ${word}: ${count}`);
   }
   if (word.length < PREFIX_LENGTH_MIN) {
     const what = `use "${word}": give a number, or at least ${PREFIX_LENGTH_MIN} characters of an id`;
     fail(context, EXIT.usage, what);
-    return undefined;
   }
   const found = existsSync(paths.database) ? writeDatabase(paths, (db) => findSuggestions(word, db)) : [];
   const [only, ...others] = found;
-  if (only === undefined)
-    return notFound(`the suggestion "${word}". See "self-generation suggestions"`, context);
+  if (only === undefined) return notFound(`the suggestion "${word}". See "self-generation suggestions"`);
   if (others.length === 0 || only.id === word) return only;
   const ids = found.slice(0, IDS_NAMED_MAX).map(({ id }) => id);
-  return notFound(`one suggestion "${word}": ${found.length} begin so (${ids.join(', ')})`, context);
-}
-
-function notFound(what: string, context: CliContext): undefined {
-  fail(context, EXIT.notFound, `find ${what}`);
-  return undefined;
+  return notFound(`one suggestion "${word}": ${found.length} begin so (${ids.join(', ')})`);
 }
 
 type Flags = { readonly all?: true; readonly project?: string; readonly json?: true };
@@ -101,7 +95,6 @@ export function suggestionsCommand(context: CliContext): Command {
 
 function list(flags: Flags, { paths }: CliState, context: CliContext): void {
   const scope = findScope(flags.project, paths, context);
-  if (scope === undefined) return;
   const project = scope.kind === 'all' ? undefined : projectOfDirectory(scope.path);
   const isHere = project?.path === projectHere(paths, context).path;
   const rows = numbered(project, paths, context.now())

@@ -53,9 +53,7 @@ async function show(here: RunsHere, flags: LogFlags, words: readonly string[]): 
   const asked = readWords(rest);
   if (target === undefined || asked === undefined || (flags.json && flags.follow))
     return complainUsage(flags.follow ? `${USAGE} --follow` : USAGE, here);
-  const listing = findRun(target, here);
-  if (listing === undefined) return;
-  const { run, turn } = listing;
+  const { run, turn } = findRun(target, here);
   const title = `📜 Subagent log: ${nameOf(run)}\n`;
   if (flags.follow) {
     here.context.stdout(title);
