@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import pc from 'picocolors';
 import {
   type AnalyzeOptions,
   type AnalyzeOutcome,
@@ -187,7 +186,7 @@ function printDone(
   scope: AnalysisScope,
   context: CliContext,
 ): void {
-  const { bold, dim, yellow } = pc.createColors(context.colour);
+  const { bold, dim, yellow } = context.colours;
   const print = (text = '') => context.stdout(`${text}\n`);
   const printList = (title: string, lines: readonly string[]) => {
     if (lines.length > 0) print(`\n${[title, ...lines].join('\n  ')}`);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type pc from 'picocolors';
 import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { isRepository, projectPathSpellings } from '../core/project.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
@@ -31,8 +32,8 @@ export type CliContext = {
   readonly executablePath: string;
   /** `Bun.isStandaloneExecutable`: the program is the product, not a runtime that runs its source. */
   readonly isCompiled: boolean;
-  /** Whether output may be coloured: NO_COLOR and a pipe say no. */
-  readonly colour: boolean;
+  /** The colours of output, none where NO_COLOR or a pipe says so. */
+  readonly colours: ReturnType<typeof pc.createColors>;
   /** Whether somebody sits at a terminal who can be asked. */
   readonly isInteractive: boolean;
   /** A person typed it as a prompt of a client and is the only reader: the client's marks do not mean an agent. */

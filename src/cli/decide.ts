@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
@@ -199,8 +198,9 @@ async function undo(report: DecisionReport, { paths }: CliState): Promise<void> 
   const store = lesson && ((_ts: string, db: Db) => takeBackLesson(lesson, db));
   const verdict = { kind: 'undone' } as const;
   carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
-  const { green } = pc.createColors(context.colour);
-  report.say(`${green('Undone')}: "${shownLine(suggestion.summary)}" waits for a decision again.\n`);
+  report.say(
+    `${context.colours.green('Undone')}: "${shownLine(suggestion.summary)}" waits for a decision again.\n`,
+  );
   report.end('undone');
 }
 
@@ -276,15 +276,15 @@ class DecisionReport {
   }
 
   sayHeading(): void {
-    const { bold, dim } = pc.createColors(this.context.colour);
+    const { bold, dim } = this.context.colours;
     const { type, summary, evidence, id } = this.suggestion;
     this.say(`${bold(`[${type}] ${shownLine(summary)}`)} ${dim(id)}\n`);
     this.say(evidence === '' ? '\n' : `${dim(shownLine(evidence))}\n\n`);
   }
 
   sayApplied(effect: string): void {
-    const { green } = pc.createColors(this.context.colour);
-    this.say(`${green('Applied')}: ${effect} "${PROGRAM} undo ${this.suggestion.id}" takes it back.\n`);
+    const applied = this.context.colours.green('Applied');
+    this.say(`${applied}: ${effect} "${PROGRAM} undo ${this.suggestion.id}" takes it back.\n`);
   }
 
   /** What is about to be done to files, before anything is asked. */

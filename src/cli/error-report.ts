@@ -1,4 +1,3 @@
-import pc from 'picocolors';
 import { inertLines } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { counted } from '../core/text.ts';
@@ -15,7 +14,7 @@ export function printErrors(
   { withProject }: { withProject: boolean },
   context: CliContext,
 ): void {
-  const { bold, dim, green } = pc.createColors(context.colour);
+  const { bold, dim, green } = context.colours;
   const width = Math.max(0, ...errors.map(({ id }) => String(id).length));
   const indent = ' '.repeat(width + 2);
   const lines = errors.flatMap((error) => {
@@ -79,7 +78,7 @@ export function toldOf({ error, said, fix }: Pick<ErrorEntry, 'error' | 'said' |
 
 /** Prints everything that is known of one error. */
 export function printStory(story: ErrorStory, context: CliContext): void {
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   const { told, reason } = toldOf(story);
   const rows: [string, string | null][] = [
     ['id', String(story.id)],

@@ -1,7 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import pc from 'picocolors';
 import { reasonOf } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
@@ -137,7 +136,7 @@ function progressLine(context: CliContext): (progress: TranscriptProgress) => vo
 }
 
 function print({ transcripts, fixes, removed }: ImportReport, { dryRun }: Flags, context: CliContext): void {
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   const line = (text: string) => context.stdout(`${text}\n`);
   const { filesFound, filesUnchanged, sessions, bytes, added, known, unreadable } = transcripts;
   if (dryRun) line(bold('Nothing was changed. An import would do this:'));

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import pc from 'picocolors';
 import { countCalls } from '../analysis/analysis-store.ts';
 import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import { parseClientVersion } from '../clients/claude/setup.ts';
@@ -107,19 +106,19 @@ const WAKE_QUESTION =
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */
 export function printProblem(problem: SetupProblem, context: CliContext): void {
-  const { red } = pc.createColors(context.colour);
-  context.stderr(`${red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`);
+  context.stderr(
+    `${context.colours.red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`,
+  );
 }
 
 /** Warnings go to standard error: the report may be read by a program. */
 export function printWarnings(warnings: readonly string[], context: CliContext): void {
-  const { yellow } = pc.createColors(context.colour);
-  for (const warning of warnings) context.stderr(`${yellow('warning:')} ${warning}\n`);
+  for (const warning of warnings) context.stderr(`${context.colours.yellow('warning:')} ${warning}\n`);
 }
 
 /** One line for each thing that changed, or that was kept on purpose; directories go without saying. */
 export function printSteps(steps: readonly SetupStep[], context: CliContext): void {
-  const { dim, green } = pc.createColors(context.colour);
+  const { dim, green } = context.colours;
   for (const step of steps) {
     if (step.change === 'unchanged' || (step.what === 'directory' && step.note === undefined)) continue;
     const note = step.note === undefined ? '' : dim(` (${step.note})`);
@@ -133,7 +132,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
     return;
   }
   const print = (line: string) => context.stdout(`${line}\n`);
-  const { bold } = pc.createColors(context.colour);
+  const { bold } = context.colours;
   const { upToDate, steps, events, hooks, warnings, mcp } = report;
   if (upToDate) print(bold('Already installed, up to date.'));
   else if (flags.dryRun) print(bold('Nothing was changed. Install would do this:'));

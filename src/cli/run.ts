@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { Argument, type Command, CommanderError } from 'commander';
+import pc from 'picocolors';
 import { reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
@@ -114,7 +115,7 @@ function processContext(
     },
     executablePath: process.execPath,
     isCompiled: Bun.isStandaloneExecutable,
-    colour: wantsColour(env, stdout.isTTY === true),
+    colours: pc.createColors(wantsColour(env, stdout.isTTY === true)),
     isInteractive: process.stdin.isTTY === true && stdout.isTTY === true,
     confirm: confirmOnTerminal,
     agentMark: () => agentMark(env),

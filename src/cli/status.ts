@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import type { StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
 import { requesterHere } from '../runs/requester.ts';
@@ -88,7 +87,7 @@ function readRunCounts(paths: StatePaths, context: CliContext): RunCounts | null
 }
 
 function printStatus(status: Status, context: CliContext): void {
-  const { bold, dim, green, red, yellow } = pc.createColors(context.colour);
+  const { bold, dim, green, red, yellow } = context.colours;
   const print = (text: string) => context.stdout(`${text}\n`);
   const { database, home, waiting, unread, runs } = status;
   const state = status.enabled ? green('on') : yellow('off (enabled: false)');
@@ -192,13 +191,8 @@ export function doctorCommand(context: CliContext): Command {
 }
 
 function printCheck({ name, status, detail, remedy }: Check, context: CliContext): void {
-  const colours = pc.createColors(context.colour);
-  const mark = {
-    ok: colours.green('ok     '),
-    warning: colours.yellow('warning'),
-    failed: colours.red('failed '),
-    skipped: colours.dim('skipped'),
-  }[status];
-  context.stdout(`${mark}  ${colours.bold(name.padEnd(13))}  ${shownText(detail)}\n`);
+  const { bold, dim, green, red, yellow } = context.colours;
+  const paint = { ok: green, warning: yellow, failed: red, skipped: dim }[status];
+  context.stdout(`${paint(status.padEnd(7))}  ${bold(name.padEnd(13))}  ${shownText(detail)}\n`);
   if (remedy !== undefined) context.stdout(`${' '.repeat(24)}→ ${remedy}\n`);
 }

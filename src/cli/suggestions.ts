@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import type { StatePaths } from '../core/state-paths.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
@@ -100,11 +99,12 @@ function list(flags: Flags, { paths }: CliState, context: CliContext): void {
   const rows = numbered(project, paths, context.now())
     .filter(({ status }) => flags.all || status === 'new' || status === 'shown')
     .map((row) => (isHere ? row : { ...row, number: null }));
-  const { dim } = pc.createColors(context.colour);
   const none = flags.all
     ? 'No suggestions.\n'
     : 'No suggestion waits for a decision. "self-generation analyze" looks for some.\n';
-  const next = dim('Apply one with "self-generation apply N", which shows a diff and asks first.\n');
+  const next = context.colours.dim(
+    'Apply one with "self-generation apply N", which shows a diff and asks first.\n',
+  );
   if (flags.json) printJson({ suggestions: rows }, context);
   else if (rows.length === 0) context.stdout(none);
   else context.stdout(`${rows.map((row) => describe(row, context)).join('')}${next}`);
@@ -112,9 +112,8 @@ function list(flags: Flags, { paths }: CliState, context: CliContext): void {
 
 function describe(
   { number, id, type, status, summary, evidence, text, details, project, why }: Row,
-  { colour }: CliContext,
+  { colours: { bold, dim, green, yellow } }: CliContext,
 ): string {
-  const { bold, dim, green, yellow } = pc.createColors(colour);
   const paint = status === 'applied' ? green : status === 'new' ? yellow : dim;
   const place = project === 'all' ? 'all projects' : project;
   const hook = details.hook ? describeDeclaration(details.hook) : CONTAINS_CODE;

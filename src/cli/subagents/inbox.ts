@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import pc from 'picocolors';
 import { counted } from '../../core/text.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import {
@@ -85,7 +84,7 @@ function waitingHere({ requester, world }: RunsHere): Announcement[] {
 }
 
 function story(one: Announcement, { context }: RunsHere): string {
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   const label = one.label === null ? '' : ` · ${visibleLine(one.label)}`;
   const again = one.isRedelivery ? ' · redelivery: true' : '';
   const meant = one.requesterSession === null ? '' : " · meant for an agent's session";

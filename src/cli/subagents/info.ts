@@ -1,4 +1,3 @@
-import pc from 'picocolors';
 import type { Run } from '../../runs/model/run.ts';
 import {
   formatAge,
@@ -89,7 +88,7 @@ function infoJson(known: Known, { context }: RunsHere) {
 }
 
 function infoText(known: Known, { context }: RunsHere): string {
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   const rows = [...seedRows(known, context.now().getTime()), ...furtherRows(known)];
   const lines = rows.map(([label, value]) => `${label}: ${value}`);
   const events = known.events.length === 0 ? [] : ['Events:', ...known.events.map(eventLine)];

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import pc from 'picocolors';
 import { cutText } from '../../core/text.ts';
 import { type Run, turnFiles } from '../../runs/model/run.ts';
 import {
@@ -73,8 +72,7 @@ function readWords(words: readonly string[]): LogChoice | undefined {
   return { limit: logLimit(limit === undefined ? undefined : Number(limit)), withTools: words.some(isTools) };
 }
 
-function linesOf(entries: readonly LogEntry[], { colour }: CliContext): string {
-  const { bold, red } = pc.createColors(colour);
+function linesOf(entries: readonly LogEntry[], { colours: { bold, red } }: CliContext): string {
   return entries
     .map((entry) => {
       const isError = entry.kind === 'tool-result' && entry.isError;
