@@ -191,8 +191,8 @@ type OneError = CallOfOne & { readonly entry: ErrorEntry; readonly paths: StateP
 type CommandOfOne = {
   readonly name: string;
   readonly description: string;
-  /** What a message says could not be done. */
-  readonly does: string;
+  /** What a message says could not be done, where it is not the name. */
+  readonly does?: string;
   readonly calls?: readonly string[];
   readonly define?: (command: Command) => Command;
 } & (
@@ -202,11 +202,10 @@ type CommandOfOne = {
 );
 
 const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
-  { name: 'show', description: 'show all that is known of one error', does: 'show error #', show },
+  { name: 'show', description: 'show all that is known of one error', show },
   {
     name: 'resolve',
     description: 'write down how an error is solved',
-    does: 'resolve error #',
     calls: [`12 'set PORT in .env.local, then npm test'`, '12 --stdin < fix.txt'],
     define: (command) =>
       command
@@ -223,7 +222,6 @@ const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
   {
     name: 'share',
     description: 'tell a lesson in every project, behind what each has learnt itself',
-    does: 'share error #',
     change: share,
   },
   {
@@ -235,7 +233,6 @@ const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
   {
     name: 'forget',
     description: 'delete an error everywhere and never record it again',
-    does: 'forget error #',
     calls: ['12', '12 --yes'],
     define: (command) => command.option('--yes', 'do not ask'),
     change: forget,
@@ -244,7 +241,7 @@ const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
 
 function actOnOne(row: CommandOfOne, call: CallOfOne): Promise<void> {
   const { id, context } = call;
-  const action = row.does.replace('#', String(id));
+  const action = row.does?.replace('#', String(id)) ?? `${row.name} error ${id}`;
   return withState(context, action, ({ paths }) => {
     if ('show' in row) return row.show(call, paths);
     const words = `errors ${row.name} ${id}${row.name === 'resolve' ? ' …' : ''}`;

@@ -1,10 +1,11 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { reasonOf } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { locate } from '../setup/manifest.ts';
+import { withOpenFile } from '../system/files.ts';
 import { type ImportReport, importAll, type TranscriptProgress } from '../transcripts/import.ts';
 import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
 import { printJson, shownLine } from './output.ts';
@@ -75,7 +76,7 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
 }
 
 function findRoots({ from }: Flags, context: CliContext): readonly string[] {
-  if (from !== undefined) return checkedRoots(from, context);
+  if (from !== undefined) return from.map((given) => checkedRoot(resolve(context.cwd, given), context));
   const place = locate(context.env, context.platform);
   const root = place.kind === 'failed' ? '' : `${place.claudeDirectory}/projects`;
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory()) return [root];
@@ -86,40 +87,26 @@ function findRoots({ from }: Flags, context: CliContext): readonly string[] {
   return fail(context, EXIT.failed, `import: ${reason}`);
 }
 
-function checkedRoots(from: readonly string[], context: CliContext): string[] {
-  const roots = from.map((given) => resolve(context.cwd, given));
-  for (const root of roots) {
-    const objection = objectionTo(root);
-    if (objection !== undefined)
-      fail(context, objection.exitCode, shownLine(`import "${root}": ${objection.reason}`));
-  }
-  return roots;
-}
-
-function objectionTo(root: string) {
+function checkedRoot(root: string, context: CliContext): string {
+  const refuse = (code: number, reason: string) =>
+    fail(context, code, shownLine(`import "${root}": ${reason}`));
   try {
-    if (statSync(root).isDirectory() || !isDatabase(root)) return undefined;
+    if (statSync(root).isDirectory() || !isDatabase(root)) return root;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file or directory' : message;
-    return { reason, exitCode: EXIT.failed };
+    return refuse(EXIT.failed, code === 'ENOENT' ? 'there is no such file or directory' : message);
   }
   const advice = 'Name a transcript (.jsonl), or a directory of them';
-  return { reason: `it is a database, and only transcripts can be read. ${advice}`, exitCode: EXIT.usage };
+  return refuse(EXIT.usage, `it is a database, and only transcripts can be read. ${advice}`);
 }
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
 
 /** Whether the file begins as an SQLite database does. */
 function isDatabase(path: string): boolean {
-  const file = openSync(path, 'r');
-  try {
-    const bytes = Buffer.alloc(DATABASE_MAGIC.length);
-    readSync(file, bytes, 0, bytes.length, 0);
-    return bytes.toString('latin1') === DATABASE_MAGIC;
-  } finally {
-    closeSync(file);
-  }
+  const bytes = Buffer.alloc(DATABASE_MAGIC.length);
+  withOpenFile(path, 'r', (file) => readSync(file, bytes, 0, bytes.length, 0));
+  return bytes.toString('latin1') === DATABASE_MAGIC;
 }
 
 const PROGRESS_EVERY_MS = 100;

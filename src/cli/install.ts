@@ -78,21 +78,17 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
   let { lessons, wake } = flags;
   // Existing settings mean that the user has decided before.
   if (mayAsk && paths !== undefined && !existsSync(paths.config)) {
-    const question = lessonQuestion(lessonCost(paths, context));
+    const question = lessonQuestion(paths, context);
     if (!choosesModel) lessons = (await context.confirm(question)) ? 'suggest' : 'off';
     wake ??= (await context.confirm(WAKE_QUESTION)) ? 'on' : 'off';
   }
+  const { analyse, hooks, mcp, clientVersion } = flags;
   const report = await install({
-    ...{ env, platform, executablePath, isCompiled, now },
-    projectDirectory: cwd,
-    dryRun: flags.dryRun === true,
-    ...(flags.analyse === undefined ? {} : { analysisOnSessionEnd: flags.analyse === 'yes' }),
-    ...(lessons === undefined ? {} : { lessonsModel: lessons }),
-    ...(wake === undefined ? {} : { wake }),
-    ...(flags.hooks === undefined ? {} : { hooks: flags.hooks }),
-    ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
-    ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
-    run: runCommand,
+    ...{ env, platform, executablePath, isCompiled, now, run: runCommand },
+    ...{ projectDirectory: cwd, dryRun: flags.dryRun === true, hooks, clientVersion, wake },
+    analysisOnSessionEnd: analyse && analyse === 'yes',
+    lessonsModel: lessons,
+    mcp: mcp === true ? 'all' : mcp,
   });
   if (flags.json) printJson(report, context);
   else printReport(report, flags, context);
@@ -173,22 +169,32 @@ const ANSWER_FACTOR = 5;
 const PER_MILLION = 1e-6;
 
 /**
- * What lessons written by a model would take, in the user's own numbers: those of what is recorded, or else of the
- * transcripts that the client keeps. Rough on purpose. `tokens` and `usd` are of one analysis; null: not known.
+ * The question of `install`, with what lessons written by a model would take in the user's own numbers: those of what is
+ * recorded, or else of the transcripts that the client keeps. Rough on purpose.
  */
-function lessonCost(paths: StatePaths, context: CliContext) {
+function lessonQuestion(paths: StatePaths, context: CliContext): string {
   const { analysisDays, analysisModel: model } = loadConfig(paths);
   const since = new Date(context.now().getTime() - analysisDays * MS_PER_DAY).toISOString();
   const recorded = readRecorded(paths, since);
   const isRecorded = recorded !== undefined && recorded.sessions > 0;
-  const failingCalls = isRecorded ? recorded.failed : null;
   const sessions = isRecorded ? recorded.sessions : countTranscripts(context);
-  const calls = failingCalls ?? sessions;
+  const calls = isRecorded ? recorded.failed : sessions;
   const bytes = Math.min(DATA_BYTES_MAX, calls * BYTES_PER_CALL + OTHER_BYTES) + INSTRUCTIONS_BYTES;
   const tokens = Math.ceil(bytes / BYTES_PER_TOKEN / ROUNDED_TO_TOKENS) * ROUNDED_TO_TOKENS;
-  const price = PRICES.find(([part]) => model.includes(part))?.[1];
-  const usd = price === undefined ? null : (tokens + ANSWER_TOKENS * ANSWER_FACTOR) * price * PER_MILLION;
-  return { sessions, failingCalls, tokens, usd, model };
+  const [, usd] = PRICES.find(([part]) => model.includes(part)) ?? [];
+  const cost = (tokens + ANSWER_TOKENS * ANSWER_FACTOR) * (usd ?? 0) * PER_MILLION;
+  const seen = isRecorded
+    ? `${sessions} sessions and ${calls} failing calls recorded in the last days`
+    : `${sessions} sessions found`;
+  const price =
+    usd === undefined
+      ? `; the price of ${model} is not known`
+      : `, about ${cost.toFixed(2)} USD with ${model}`;
+  return (
+    'May a model read, at the end of a session and at most once a day for each project, what failed and what helped, and ' +
+    `write lessons of it? (${seen}; ${tokens} tokens each time${price}.) A lesson waits until you apply it. ` +
+    '"analyze --dry-run" prints what would be sent.'
+  );
 }
 
 /** A database that cannot be read is no reason not to ask. */
@@ -205,25 +211,4 @@ function countTranscripts({ env, platform }: CliContext): number {
   return place.kind === 'failed'
     ? 0
     : findFiles(join(place.claudeDirectory, 'projects'), '.jsonl').files.length;
-}
-
-/** The question of `install`, with its cost in the user's own numbers. */
-function lessonQuestion({
-  sessions,
-  failingCalls,
-  tokens,
-  usd,
-  model,
-}: ReturnType<typeof lessonCost>): string {
-  const seen =
-    failingCalls === null
-      ? `${sessions} sessions found`
-      : `${sessions} sessions and ${failingCalls} failing calls recorded in the last days`;
-  const price =
-    usd === null ? `; the price of ${model} is not known` : `, about ${usd.toFixed(2)} USD with ${model}`;
-  return (
-    'May a model read, at the end of a session and at most once a day for each project, what failed and what helped, and ' +
-    `write lessons of it? (${seen}; ${tokens} tokens each time${price}.) A lesson waits until you apply it. ` +
-    '"analyze --dry-run" prints what would be sent.'
-  );
 }

@@ -126,17 +126,15 @@ function entryProblems(entries: readonly FoundEntry[], { hooks }: Registration, 
   const missing = hooks.filter((hook) => !ours.some((entry) => isSame(entry, hook)));
   const twice = ours.filter((entry, index) => ours.findIndex((one) => isSame(one, entry)) !== index);
   const earlier = entries.filter(({ kind }) => kind === 'predecessor');
-  const named = (some: readonly Omit<FoundEntry, 'kind'>[]) =>
-    [...new Set(some.map(({ event }) => event))].join(', ');
-  return [
-    ...(missing.length > 0
-      ? [failed(`not registered: ${missing.map(({ event }) => event).join(', ')}`, remedy)]
-      : []),
-    ...(twice.length > 0 ? [warning(`registered twice: ${named(twice)}`, remedy)] : []),
-    ...(earlier.length > 0
-      ? [warning(`hooks of an earlier self-generation are registered: ${named(earlier)}`, remedy)]
-      : []),
-  ];
+  const eventsOf = (some: readonly FoundEntry[]) => [...new Set(some.map(({ event }) => event))];
+  const problems = [
+    [failed, 'not registered', missing.map(({ event }) => event)],
+    [warning, 'registered twice', eventsOf(twice)],
+    [warning, 'hooks of an earlier self-generation are registered', eventsOf(earlier)],
+  ] as const;
+  return problems
+    .filter(([, , events]) => events.length > 0)
+    .map(([finding, words, events]) => finding(`${words}: ${events.join(', ')}`, remedy));
 }
 
 /** Whether the client asks each hook that the user applied from a suggestion; nothing when there is none. */

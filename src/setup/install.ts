@@ -33,7 +33,7 @@ import {
   mergeManifest,
   type Place,
 } from './manifest.ts';
-import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp-registration.ts';
+import { type McpReport, type McpRequest, registerMcp } from './mcp-registration.ts';
 import {
   hasHook,
   inspectHooks,
@@ -54,15 +54,15 @@ export type InstallOptions = {
   readonly projectDirectory: string;
   readonly dryRun: boolean;
   /** What the user answered; written where there are no settings yet. */
-  readonly analysisOnSessionEnd?: boolean;
-  readonly lessonsModel?: Config['lessons']['model'];
-  readonly wake?: RunSettings['announce']['wake'];
+  readonly analysisOnSessionEnd?: boolean | undefined;
+  readonly lessonsModel?: Config['lessons']['model'] | undefined;
+  readonly wake?: RunSettings['announce']['wake'] | undefined;
   /** How the hooks are to be registered; undefined: as an earlier install did. */
-  readonly hooks?: HookMode;
+  readonly hooks?: HookMode | undefined;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
-  readonly mcp?: McpRequest;
+  readonly mcp?: McpRequest | undefined;
   /** `X.Y.Z`: taken instead of asking the client. */
-  readonly clientVersion?: string;
+  readonly clientVersion?: string | undefined;
   readonly run: RunCommand;
   readonly now: () => Date;
 };
@@ -148,7 +148,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       warnings: [
         ...clientWarnings(client, mode),
         ...settingsWarnings(text ?? '', registration),
-        ...mcpWarnings(mcp),
+        ...mcp.refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`),
         ...work.steps.flatMap(({ what, change, note }) =>
           what === 'config' && change === 'unchanged' && note ? [`${paths.config}: ${note}`] : [],
         ),

@@ -79,11 +79,6 @@ export function registerMcp(registering: Registering): McpOutcome {
   };
 }
 
-/** One warning for each client with which it could not be registered. */
-export function mcpWarnings({ refused }: McpReport): string[] {
-  return refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`);
-}
-
 /** `Claude Code, Codex`. */
 export function titlesOf(clients: readonly ClientName[]): string {
   return clients.map((client) => clientNamed(client).title).join(', ');
