@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   type AnalyzeOptions,
   type AnalyzeOutcome,
@@ -21,6 +21,7 @@ import {
   fail,
   findRecordedScope,
   newCommand,
+  positiveUpTo,
   withState,
 } from './context.ts';
 import { printJson, shownLine } from './output.ts';
@@ -221,12 +222,4 @@ function printDone(
     print(dim('\nSee "self-generation suggestions"; "self-generation apply ID" shows a diff first.'));
   for (const problem of dropped) context.stderr(`${yellow('left out:')} ${shownLine(problem)}\n`);
   if (usage.costUsd !== null) print(dim(`${usage.costUsd.toFixed(4)} USD`));
-}
-
-function positiveUpTo(most: number): (value: string) => number {
-  return (value) => {
-    const number = Number(value);
-    if (number > 0 && number <= most) return number;
-    throw new InvalidArgumentError(`It has to be a number above 0, at most ${most}.`);
-  };
 }

@@ -126,6 +126,15 @@ export function choice(flags: string, description: string, words: readonly strin
   return new Option(flags, description).choices([...words]);
 }
 
+/** Reads a number behind an option, above 0. */
+export function positiveUpTo(most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (number > 0 && number <= most) return number;
+    throw new InvalidArgumentError(`It is a number above 0, at most ${most}.`);
+  };
+}
+
 /** Reads the number behind `--limit`. */
 export function limitUpTo(most: number): (text: string) => number {
   return (text) => {

@@ -75,7 +75,6 @@ async function applyFiles(
     scope: flags.global ? 'global' : 'own',
     project,
     place,
-    platform: context.platform,
     language: config.language,
     now: context.now,
     earlier: listEarlier(paths),
@@ -212,9 +211,8 @@ const LESSON_UNDONE = {
 
 function planUndoOf(report: DecisionReport, paths: CliState['paths']): UndoPlan {
   const { suggestion, context } = report;
-  const { platform, now } = context;
   const others = listApplied(paths, suggestion.id);
-  return planUndo(suggestion, { place: report.locate(), platform, now, others });
+  return planUndo(suggestion, { place: report.locate(), now: context.now, others });
 }
 
 type Verb = 'apply' | 'dismiss' | 'undo';

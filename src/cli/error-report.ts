@@ -27,8 +27,7 @@ export function printErrors(
       ...(error.isShared ? ['shared'] : []),
       ...(withProject ? [shownLine(error.project) || 'no project'] : []),
     ];
-    const fix =
-      error.fix === null ? dim(NO_FIX[error.state ?? ''] ?? 'no fix yet') : green(shownLine(error.fix));
+    const fix = (error.fix === null ? dim : green)(fixOf(error));
     return [
       `${bold(String(error.id).padStart(width))}  ${shortened(error.said, ERROR_LENGTH_MAX)}`,
       `${indent}${fix}`,
@@ -45,6 +44,10 @@ const NO_FIX: Readonly<Record<string, string>> = {
   doubted: 'what a model wrote is in doubt, and is not told',
   withdrawn: 'withdrawn',
 };
+
+function fixOf({ fix, state }: ErrorEntry | ErrorStory): string {
+  return fix === null ? (NO_FIX[state ?? ''] ?? 'no fix yet') : shownLine(fix);
+}
 
 function evidenceOf({ helped, sessions }: FixEvidence): string {
   return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
@@ -85,7 +88,7 @@ export function printStory(story: ErrorStory, context: CliContext): void {
     ['project', shownLine(story.project) || 'none'],
     ['tool', story.tool && shownLine(story.tool)],
     ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
-    ['do', story.fix === null ? (NO_FIX[story.state ?? ''] ?? 'no fix yet') : shownLine(story.fix)],
+    ['do', fixOf(story)],
     ['how', howKnown(story)],
     ['shared', story.isShared ? 'with every project' : null],
     ['told', tellingsOf(story)],

@@ -1,13 +1,21 @@
 import { readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { reasonOf } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { locate } from '../setup/manifest.ts';
 import { withOpenFile } from '../system/files.ts';
 import { type ImportReport, importAll, type TranscriptProgress } from '../transcripts/import.ts';
-import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
+import {
+  type CliContext,
+  type CliState,
+  EXIT,
+  fail,
+  newCommand,
+  positiveUpTo,
+  withState,
+} from './context.ts';
 import { printJson, shownLine } from './output.ts';
 
 type Flags = {
@@ -19,6 +27,7 @@ type Flags = {
 };
 
 const MS_PER_DAY = 86_400_000;
+const DAYS_MAX = 36_500;
 
 const EXAMPLES = `
 Reads what past sessions of Claude Code left in its transcripts, and remembers it as if the hooks had been there: prompts,
@@ -38,17 +47,11 @@ export function importCommand(context: CliContext): Command {
     .description("learn from past sessions' transcripts")
     .option('--from <PATH...>', 'transcripts, or directories of them (default: those of Claude Code)')
     .option('--project <PATH>', 'only sessions that were started in this directory')
-    .option('--days <N>', 'only sessions of the last N days', readDays)
+    .option('--days <N>', 'only sessions of the last N days', positiveUpTo(DAYS_MAX))
     .option('--dry-run', 'change nothing, show what would be taken in')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action((flags: Flags) => withState(context, 'import', (state) => run(flags, state, context)));
-}
-
-function readDays(text: string): number {
-  const days = Number(text);
-  if (!(days > 0 && days <= 36_500)) throw new InvalidArgumentError('It is a number above 0, at most 36500.');
-  return days;
 }
 
 function run(flags: Flags, { paths, config }: CliState, context: CliContext): void {

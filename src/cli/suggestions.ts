@@ -26,11 +26,11 @@ const MS_PER_HOUR = 3_600_000;
 const PREFIX_LENGTH_MIN = 4;
 const IDS_NAMED_MAX = 5;
 
-/** `number`: by which a person may name it; it stays the same when others are decided on. */
-type Numbered = Suggestion & { readonly number: number };
+/** `number`: by which a person may name it here, also when others are decided on; null in a list of another project. */
+type Row = Suggestion & { readonly number: number | null };
 
 /** Every suggestion of a project and of none, after taking in what other implementations left; undefined: of all. */
-function numbered(project: CliProject | undefined, paths: StatePaths, now: Date): Numbered[] {
+function numbered(project: CliProject | undefined, paths: StatePaths, now: Date): Row[] {
   if (!existsSync(paths.database) && !existsSync(paths.spool)) return [];
   return writeDatabase(paths, (db) => {
     const since = new Date(now.getTime() - CACHED_HOURS * MS_PER_HOUR).toISOString();
@@ -66,9 +66,6 @@ export function pickSuggestion(word: string, paths: StatePaths, context: CliCont
 }
 
 type Flags = { readonly all?: true; readonly project?: string; readonly json?: true };
-
-/** `number`: by which `apply` and `dismiss` know it here; null in a list of another project. */
-type Row = Suggestion & { readonly number: number | null };
 
 const EXAMPLES = `
 A suggestion keeps its number when you decide on another one.

@@ -21,7 +21,7 @@ import { type CheckWorld, type Finding, failed, ok, skipped, warning } from './c
 import { orRefused, readText } from './file-plan.ts';
 import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
-import { type McpOwner, mcpFile, titlesOf } from './mcp-registration.ts';
+import { mcpFile, titlesOf } from './mcp-registration.ts';
 import {
   type FoundEntry,
   hasHook,
@@ -83,7 +83,7 @@ function checkSettings(
   place: Place,
   client: ClientVersion,
   mode: HookMode,
-  { platform, install }: CheckWorld,
+  { install }: CheckWorld,
 ): Finding[] {
   const { settings } = place;
   const remedy = `Run: ${install}`;
@@ -92,7 +92,7 @@ function checkSettings(
   const version = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(version);
   const wakes = loadRunSettings(place.paths).announce.wake === 'on';
-  const registration = registrationFor({ place, platform, features, mode, wakes, binaryBefore: undefined });
+  const registration = registrationFor(place, features, { mode, wakes });
   const found = orRefused(() => inspectHooks(text, registration));
   if ('reason' in found)
     return [failed(`${settings}, ${found.reason}`, 'Until then the client ignores the whole file')];
@@ -165,7 +165,7 @@ function objectionTo(
   if (sha256 !== undefined) return `${path} is code that a model wrote, which is run no more`;
   const place = locate(env, platform);
   if (place.kind === 'failed') return undefined; // The check of the registration says so.
-  const owner = ownerOf(place, platform, knownManifest(place.paths.manifest)?.binary);
+  const owner = ownerOf({ ...place, binaryBefore: knownManifest(place.paths.manifest)?.binary });
   const text = readText(path) ?? '';
   const found = orRefused(() => hasHook(text, (entry) => isApplied(entry, id, owner)));
   return found === false ? `it is not registered in ${path}` : undefined;
@@ -265,9 +265,8 @@ export async function checkMcp(world: CheckWorld): Promise<Finding[]> {
   const records = knownManifest(paths.manifest)?.mcp ?? [];
   const place = locate(env, platform);
   if (records.length === 0 || place.kind === 'failed') return []; // The check of the hooks says why there is no place.
-  const owner = { place, env, platform, binaryBefore: undefined };
   const findings = [
-    ...records.map((record) => checkRecord(record, owner, world.install)),
+    ...records.map((record) => checkRecord(record, place, world.install)),
     await checkAnswer(world),
   ].filter((finding) => finding !== undefined);
   if (findings.length > 0) return findings;
@@ -275,7 +274,7 @@ export async function checkMcp(world: CheckWorld): Promise<Finding[]> {
   return [ok(`answers, and is registered with ${titlesOf(clients)}`)];
 }
 
-function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: string): Finding | undefined {
+function checkRecord({ client, path }: McpRecord, place: Place, install: string): Finding | undefined {
   const text = readText(path);
   const remedy = `Run: ${install} --mcp ${isCommand(client) ? 'claude' : client}`;
   const differs = warning(`${path} is not as this version would write it`, remedy);
@@ -284,7 +283,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
     return text === commandText(COMMANDS[client]) ? undefined : differs;
   }
   const { title } = clientNamed(client);
-  const file = mcpFile(client, owner, path);
+  const file = mcpFile(client, place, path);
   const entry = text === undefined ? undefined : file.read(text);
   if (text === undefined || entry === undefined)
     return warning(`${title} does not have it: it is not in ${path}`, remedy);

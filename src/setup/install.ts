@@ -86,14 +86,16 @@ export type InstallReport =
  * file is as it was or complete. Never throws: a failure is a report that says what to do.
  */
 export async function install(options: InstallOptions): Promise<InstallReport> {
-  const place = locate(options.env, options.platform);
-  if (place.kind === 'failed') return place;
+  const located = locate(options.env, options.platform);
+  if (located.kind === 'failed') return located;
   if (!options.isCompiled) {
     const reason = `this is the source, run by "${options.executablePath}", and not the compiled program`;
     return failure('install', reason, 'Run "bun run build" and then "dist/self-generation install".');
   }
-  const { paths } = place;
+  const { paths } = located;
   const { now } = options;
+  const earlier = knownManifest(paths.manifest);
+  const place = { ...located, binaryBefore: earlier?.binary };
   const client = options.clientVersion
     ? ({ kind: 'known', version: options.clientVersion, path: '' } as const)
     : await findClientVersion(options);
@@ -101,12 +103,10 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   const features = clientFeatures(clientVersion);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
   try {
-    const earlier = knownManifest(paths.manifest);
     const mode = options.hooks ?? hookModeIn(earlier);
-    const owner = { ...options, place, binaryBefore: earlier?.binary };
     const isConfigured = existsSync(paths.config);
     const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(paths).announce.wake;
-    const registration = registrationFor({ ...owner, features, mode, wakes: wake === 'on' });
+    const registration = registrationFor(place, features, { mode, wakes: wake === 'on' });
     const text = readText(place.settings);
     registerHooks(text, registration); // Refuses before anything is changed.
     const ownsHome = isMissingOrEmpty(paths.home);
@@ -129,7 +129,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       records,
       directories: made,
       ...mcp
-    } = registerMcp({ request: options.mcp, owner, earlier, work, now });
+    } = registerMcp({ request: options.mcp, place, earlier, work, now });
     saveManifest(paths.manifest, work, {
       version: 1,
       installedAt: now().toISOString(),

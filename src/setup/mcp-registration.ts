@@ -11,7 +11,6 @@ import { clientNamed } from '../clients/clients.ts';
 import { HANDED_ON, nameOf, type ServerUser } from '../clients/server-entry.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, type Json, reasonOf } from '../core/guards.ts';
-import type { Environment } from '../core/state-paths.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import {
   type EditedFile,
@@ -47,7 +46,7 @@ type McpOutcome = McpReport & {
 type Registering = {
   /** Undefined: only those that an earlier install registered with. */
   readonly request: McpRequest | undefined;
-  readonly owner: McpOwner;
+  readonly place: Place;
   readonly earlier: Manifest | undefined;
   readonly work: Work;
   readonly now: () => Date;
@@ -62,7 +61,7 @@ export function registerMcp(registering: Registering): McpOutcome {
   const done: { record: McpRecord; directories: readonly string[] }[] = [];
   const refused: { path: string; reason: string }[] = [];
   for (const client of [...clients, ...(clients.includes('claude') ? COMMAND_CLIENTS : [])]) {
-    const { path } = mcpFile(client, registering.owner);
+    const { path } = mcpFile(client, registering.place);
     try {
       const { record, directories } = registerWith(client, registering);
       done.push({ record: { ...record, client }, directories });
@@ -84,20 +83,20 @@ export function titlesOf(clients: readonly ClientName[]): string {
   return clients.map((client) => clientNamed(client).title).join(', ');
 }
 
-function clientsMeant({ request, owner, earlier }: Registering): readonly ClientName[] {
-  if (request !== undefined) return request === 'all' ? clientsThere(owner) : request;
+function clientsMeant({ request, place, earlier }: Registering): readonly ClientName[] {
+  if (request !== undefined) return request === 'all' ? clientsThere(place) : request;
   const recorded = (earlier?.mcp ?? []).map(({ path }) => path).filter((path) => existsSync(path));
-  return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, owner).path));
+  return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, place).path));
 }
 
-function registerWith(client: McpClient, { owner, earlier, work, now }: Registering): EditedFile {
-  const file = mcpFile(client, owner);
+function registerWith(client: McpClient, { place, earlier, work, now }: Registering): EditedFile {
+  const file = mcpFile(client, place);
   const known = earlier?.mcp?.find(({ path }) => path === file.path);
   const edit = (text: string | undefined) => file.set(text, (one) => known?.writtenSha256 === sha256(one));
   const holdsOurs = (text: string) => file.isOurs(file.read(text));
   const outcome = editFile(
     { path: file.path, what: 'mcp', name: `mcp-${client}`, edit, holdsOurs, known },
-    { backups: owner.place.paths.backups, now, work },
+    { backups: place.paths.backups, now, work },
   );
   if (!isCommand(client)) return outcome;
   return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
@@ -109,12 +108,12 @@ type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
  * Plans to remove our server from every recorded file and from those of this environment's clients, since an interrupted
  * install has recorded nothing. @throws UnreadableFile, RefusedRemoval
  */
-export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): FileChange[] {
-  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path));
+export function planMcpRemoval(place: Place, manifest: Manifest | undefined): FileChange[] {
+  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, place, one.path));
   const recorded: readonly Known[] = manifest?.mcp ?? [];
   const others = [...CLIENT_NAMES, ...COMMAND_CLIENTS]
     .map((client): Known => {
-      const { path } = mcpFile(client, owner);
+      const { path } = mcpFile(client, place);
       return { client, path, ...(isCommand(client) && { before: { kind: 'absent' } }) };
     })
     .filter(({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)));
@@ -158,16 +157,8 @@ type McpFile = Removal & {
   readonly heldBack: (entry: Json) => readonly string[];
 };
 
-export type McpOwner = {
-  readonly place: Place;
-  readonly env: Environment;
-  readonly platform: string;
-  /** Where an earlier install put the program. */
-  readonly binaryBefore: string | undefined;
-};
-
 /** The file of this client, for this user. `known`: where an earlier install found it. */
-export function mcpFile(client: McpClient, owner: McpOwner, known?: string): McpFile {
+export function mcpFile(client: McpClient, owner: Place, known?: string): McpFile {
   const user = userOf(owner);
   if (isCommand(client)) {
     const { claudeDirectory: directory } = user;
@@ -180,7 +171,7 @@ export function mcpFile(client: McpClient, owner: McpOwner, known?: string): Mcp
   const configured = holdsBack ? configuredVariables(user) : [];
   const moved = owner.env.SELF_GENERATION_HOME;
   const wanted = entryFor({
-    command: owner.place.paths.binary,
+    command: owner.paths.binary,
     variables: moved !== undefined && isAbsolute(moved) ? { SELF_GENERATION_HOME: moved } : undefined,
     handedOn: [...HANDED_ON, ...configured],
   });
@@ -205,12 +196,12 @@ export function mcpFile(client: McpClient, owner: McpOwner, known?: string): Mcp
   };
 }
 
-function userOf({ place, env }: McpOwner): ServerUser {
-  return { env, home: place.userHome ?? place.paths.home, claudeDirectory: place.claudeDirectory };
+function userOf({ env, userHome, paths, claudeDirectory }: Place): ServerUser {
+  return { env, home: userHome ?? paths.home, claudeDirectory };
 }
 
 /** The clients that this user seems to have. */
-function clientsThere(owner: McpOwner): ClientName[] {
+function clientsThere(owner: Place): ClientName[] {
   return CLIENT_NAMES.filter((client) => {
     const { path, directory } = clientNamed(client).server.place(userOf(owner));
     return existsSync(path) || existsSync(directory);
@@ -243,8 +234,8 @@ function handsOn({ env_vars: named, env }: Json, name: string): boolean {
 }
 
 /** By what it starts: whatever else the user has added. */
-function recogniser({ place, platform, binaryBefore }: McpOwner): (entry: unknown) => boolean {
-  const { binaries } = ownerOf(place, platform, binaryBefore);
+function recogniser(place: Place): (entry: unknown) => boolean {
+  const { binaries } = ownerOf(place);
   return (entry) => {
     if (!isRecord(entry)) return false;
     const words = Array.isArray(entry.command)

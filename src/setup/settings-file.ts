@@ -60,8 +60,7 @@ type RecognisedHook = { readonly kind: 'ours' | 'predecessor'; readonly name: Ho
 type Recognised = RecognisedHook | { readonly kind: 'applied'; readonly id: string };
 
 /** By what our entries are recognised: every spelling of the binary's path that a settings file may hold. */
-export function ownerOf(place: Place, platform: string, binaryBefore: string | undefined): Owner {
-  const { paths, userHome } = place;
+export function ownerOf({ paths, userHome, platform, binaryBefore }: Place): Owner {
   const inRealDirectory = `${realPath(paths.hooks)}/${basename(paths.binary)}`;
   const binaries = [paths.binary, realPath(paths.binary), inRealDirectory, binaryBefore ?? paths.binary];
   const scripts = [paths.hooks, ...(userHome === undefined ? [] : [`${userHome}/.self-generation/hooks`])];
@@ -170,19 +169,14 @@ type Spot = Pick<Hook, 'event' | 'matcher'>;
 const STEPS_MAX = 10_000;
 
 /** What has to stand in the settings of a client with these features. */
-export function registrationFor(options: {
-  readonly place: Place;
-  readonly platform: string;
-  readonly features: ClientFeatures;
-  readonly mode: HookMode;
-  /** Whether a session is woken when a background run of its own has something to tell. */
-  readonly wakes: boolean;
-  /** Where an earlier install put the program: entries that name it are ours as well. */
-  readonly binaryBefore: string | undefined;
-}): Registration {
-  const { place, platform, features, mode, wakes, binaryBefore } = options;
+export function registrationFor(
+  place: Place,
+  features: ClientFeatures,
+  /** `wakes`: whether a session is woken when a background run of its own has something to tell. */
+  { mode, wakes }: { readonly mode: HookMode; readonly wakes: boolean },
+): Registration {
   return {
-    ...ownerOf(place, platform, binaryBefore),
+    ...ownerOf(place),
     binary: place.paths.binary,
     form: features.execForm ? 'exec' : 'shell',
     knowsAsync: features.asyncHooks,

@@ -73,12 +73,13 @@ const PREDECESSOR_BACK =
  */
 export function uninstall(options: UninstallOptions): UninstallReport {
   const { env, platform, purge, dryRun } = options;
-  const place = locate(env, platform);
-  if (place.kind === 'failed') return { ...place, steps: [] };
-  const { paths } = place;
+  const located = locate(env, platform);
+  if (located.kind === 'failed') return { ...located, steps: [] };
+  const { paths } = located;
   const read = readManifest(paths.manifest);
   const manifest = read.kind === 'read' ? read.manifest : undefined;
-  const owner = ownerOf(place, platform, manifest?.binary);
+  const place = { ...located, binaryBefore: manifest?.binary };
+  const owner = ownerOf(place);
   const steps: SetupStep[] = [];
   const warnings: string[] = [];
   const removal: Removal = { place, paths, manifest, owner, purge, dryRun, steps, undo: [], warnings };
@@ -93,7 +94,7 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     if (objection !== undefined) return failed('remove everything', objection);
     const settings = planSettings(removal);
     ours = 'the MCP server';
-    const servers = planMcpRemoval({ ...options, place, binaryBefore: manifest?.binary }, manifest);
+    const servers = planMcpRemoval(place, manifest);
     if (purge) warnings.push(...appliedThatStays(removal));
     // Two paths may lead to one file.
     const files = [...settings, ...servers].filter(

@@ -17,6 +17,7 @@ import {
   hookRemoval,
   inspectHooks,
   isApplied,
+  type Owner,
   ownerOf,
   registerApplied,
 } from '../setup/settings-file.ts';
@@ -135,21 +136,19 @@ function orUndefined<T>(look: () => T): T | undefined {
 }
 
 /** Where the settings are, and when they are changed. */
-export type SettingsRequest = { readonly place: Place; readonly platform: string; readonly now: () => Date };
+export type SettingsRequest = { readonly place: Place; readonly now: () => Date };
 
 /**
  * The changes for one more entry in the client's settings, for an applied hook. Needs our own hooks there: they show what
  * this client understands. `isDisabled`: the client runs no hook at all as these settings stand. @throws Refused
  */
-export function planRegistration(hook: AppliedRegistration, request: SettingsRequest) {
-  const { place, platform, now } = request;
+export function planRegistration(hook: AppliedRegistration, { place, now }: SettingsRequest) {
   const { paths, settings } = place;
   const install = 'Run "self-generation install" first';
   if (!existsSync(paths.binary)) throw new Refused(`there is no "${paths.binary}" to answer it. ${install}`);
   const before = readText(settings);
   if (before === undefined) throw new Refused(`there is no "${settings}". ${install}`);
-  const known = knownManifest(paths.manifest)?.binary;
-  const owner = { ...ownerOf(place, platform, known), binary: paths.binary };
+  const owner = { ...settingsOwner(place), binary: paths.binary };
   const after = orRefused(() => registerApplied(before, hook, owner));
   if (typeof after !== 'string') throw new Refused(`${settings}: ${after.reason}. ${install}`);
   const { isDisabled } = inspectHooks(before, owner);
@@ -158,15 +157,19 @@ export function planRegistration(hook: AppliedRegistration, request: SettingsReq
 }
 
 /** The entry of this applied hook goes, wherever it stands; without one nothing is changed. @throws Refused */
-export function planRemoval(id: string, { place, platform, now }: SettingsRequest): FileChange[] {
-  const { paths, settings } = place;
-  const owner = ownerOf(place, platform, knownManifest(paths.manifest)?.binary);
+export function planRemoval(id: string, { place, now }: SettingsRequest): FileChange[] {
+  const { settings } = place;
+  const owner = settingsOwner(place);
   const removal = hookRemoval((entry) => isApplied(entry, id, owner));
   try {
     return withBookkeeping(planRestore({ path: settings }, 'settings', removal), place, now);
   } catch (error) {
     throw error instanceof RefusedRemoval ? new Refused(`${settings}: ${error.message}`) : error;
   }
+}
+
+function settingsOwner(place: Place): Owner {
+  return ownerOf({ ...place, binaryBefore: knownManifest(place.paths.manifest)?.binary });
 }
 
 /** As long as the settings are as install wrote them, the manifest says so also when we have changed them. */
