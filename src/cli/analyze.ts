@@ -11,7 +11,7 @@ import {
 import { ANSWER_LENGTH_MAX } from '../analysis/answer.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { reasonOf, unreachable } from '../core/guards.ts';
+import { reasonOf } from '../core/guards.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import {
   type CliContext,
@@ -165,21 +165,14 @@ function report(
 
 function refusal(refused: Extract<AnalyzeOutcome, { kind: 'refused' }>): string {
   const { why, spentUsd, assumedUsd, budgetUsd, runsMax } = refused;
-  switch (why) {
-    case 'running':
-      return 'another analysis is running; wait for its end';
-    case 'too-soon':
-      return 'this project was analysed a short while ago (analysisMinIntervalMinutes)';
-    case 'budget': {
-      const granted = `${assumedUsd.toFixed(2)} of it is what analyses whose cost is not known were granted`;
-      const spent = `${spentUsd.toFixed(2)} USD were spent in 24 hours${assumedUsd > 0 ? ` (${granted})` : ''}`;
-      return `${spent}, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`;
-    }
-    case 'runs':
-      return `${runsMax} analyses were started in 24 hours, and no more are allowed; wait`;
-    default:
-      return unreachable(why);
-  }
+  const granted = `${assumedUsd.toFixed(2)} of it is what analyses whose cost is not known were granted`;
+  const spent = `${spentUsd.toFixed(2)} USD were spent in 24 hours${assumedUsd > 0 ? ` (${granted})` : ''}`;
+  return {
+    running: 'another analysis is running; wait for its end',
+    'too-soon': 'this project was analysed a short while ago (analysisMinIntervalMinutes)',
+    budget: `${spent}, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`,
+    runs: `${runsMax} analyses were started in 24 hours, and no more are allowed; wait`,
+  }[why];
 }
 
 function printDone(

@@ -114,7 +114,7 @@ function list({ values, flags, context }: ConfigFile): void {
 }
 
 function get({ values, flags, context }: ConfigFile, { key }: ConfigField): void {
-  const value = valueInForce(values, key);
+  const value = readPath(parseConfig(values).config, key);
   context.stdout(`${JSON.stringify(flags.json ? { key, value } : value)}\n`);
 }
 
@@ -151,13 +151,8 @@ function checkWritable({ paths, isJson, context }: ConfigFile, action: string): 
   if (!isJson) fail(context, EXIT.failed, `${action}: ${reason}`);
 }
 
-/** A bad value in the file is its default. */
-function valueInForce(values: Json, key: string): unknown {
-  return readPath(parseConfig(values).config, key);
-}
-
 function print({ values, flags, context }: ConfigFile, key: string): void {
-  const value = valueInForce(values, key);
+  const value = readPath(parseConfig(values).config, key);
   const note = readPath(values, key) === undefined ? ' (the default)' : '';
   if (flags.json) context.stdout(`${JSON.stringify({ key, value })}\n`);
   else context.stdout(`${key} = ${JSON.stringify(value)}${note}\n`);

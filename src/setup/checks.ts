@@ -130,27 +130,17 @@ export function moveAway(database: string, maker: string): string {
 export function checkDatabase({ paths }: CheckWorld): Finding {
   const { database } = paths;
   const state = inspectDatabase(paths);
-  switch (state.kind) {
-    case 'absent':
-      return ok('none yet; the first recorded event makes it');
-    case 'unreadable': {
-      const remedy = state.isForeign ? moveAway(database, 'hook') : LOOK_AGAIN;
-      return failed(`${database}: ${state.reason}`, remedy);
-    }
-    case 'damaged':
-      return failed(`${database} is damaged: ${state.findings.join('; ')}`, moveAway(database, 'hook'));
-    case 'sound': {
-      const { events, knownFixes } = state.counts;
-      const total = Object.values(events).reduce((sum, count) => sum + count, 0);
-      const fixes = knownFixes === 1 ? '1 known fix' : `${knownFixes} known fixes`;
-      const detail = `${counted(total, 'event')}, ${fixes}, integrity ok`;
-      if (state.isCurrent) return ok(detail);
-      return warning(
-        `${detail}; its schema version ${state.schemaVersion} is not that of this program`,
-        NEWER,
-      );
-    }
-  }
+  if (state.kind === 'absent') return ok('none yet; the first recorded event makes it');
+  if (state.kind === 'unreadable')
+    return failed(`${database}: ${state.reason}`, state.isForeign ? moveAway(database, 'hook') : LOOK_AGAIN);
+  if (state.kind === 'damaged')
+    return failed(`${database} is damaged: ${state.findings.join('; ')}`, moveAway(database, 'hook'));
+  const { events, knownFixes } = state.counts;
+  const total = Object.values(events).reduce((sum, count) => sum + count, 0);
+  const fixes = knownFixes === 1 ? '1 known fix' : `${knownFixes} known fixes`;
+  const detail = `${counted(total, 'event')}, ${fixes}, integrity ok`;
+  if (state.isCurrent) return ok(detail);
+  return warning(`${detail}; its schema version ${state.schemaVersion} is not that of this program`, NEWER);
 }
 
 /** Takes in waiting recordings and migrates, as the next recording hook would, but without its time limit. */

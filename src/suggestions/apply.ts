@@ -91,21 +91,15 @@ export const CONTAINS_CODE = 'it contains code, and no code that a model wrote i
 /** Plans what `apply` does: reads what is there, changes nothing. Never throws for what stands in a suggestion. */
 export function planApply(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   if (!SUGGESTION_ID.test(suggestion.id)) return refused('its id is none that an analysis gives');
-  return orRefused(() => {
-    switch (suggestion.type) {
-      case 'skill':
-        return planSkill(suggestion, request);
-      case 'claude_md':
-        return planRule(suggestion, request);
-      case 'hook':
-        return planHook(suggestion, request);
-      case 'lesson':
-        return refused('a lesson goes into no file');
-      default:
-        return unreachable(suggestion.type);
-    }
-  });
+  return orRefused(() => PLANS[suggestion.type](suggestion, request));
 }
+
+const PLANS = {
+  skill: planSkill,
+  claude_md: planRule,
+  hook: planHook,
+  lesson: () => refused('a lesson goes into no file'),
+};
 
 function planSkill(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   const base = findBase(suggestion, request);
