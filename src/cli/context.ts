@@ -242,10 +242,7 @@ function withinRepository(directory: string): string[] {
   }
 }
 
-/**
- * What `--project` means: nothing is where the user is, `all` is everything, a path is that directory, and a name is a
- * project of which something is recorded. Fails when it is none of these.
- */
+/** What `--project` means: by default where the user is, `all`, a path, or the name of a recorded project; else fails. */
 export function findScope(wanted: string | undefined, paths: StatePaths, context: CliContext): AnalysisScope {
   const scopeOf = ({ name, path }: { readonly name: string; readonly path: string }) =>
     ({ kind: 'project', name, path }) as const;

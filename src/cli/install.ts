@@ -168,10 +168,7 @@ const PRICES: readonly (readonly [part: string, usd: number])[] = [
 const ANSWER_FACTOR = 5;
 const PER_MILLION = 1e-6;
 
-/**
- * The question of `install`, with what lessons written by a model would take in the user's own numbers: those of what is
- * recorded, or else of the transcripts that the client keeps. Rough on purpose.
- */
+/** Says roughly what it takes, by what is recorded of the user or else by the transcripts that the client keeps. */
 function lessonQuestion(paths: StatePaths, context: CliContext): string {
   const { analysisDays, analysisModel: model } = loadConfig(paths);
   const since = new Date(context.now().getTime() - analysisDays * MS_PER_DAY).toISOString();

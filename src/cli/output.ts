@@ -64,10 +64,7 @@ function escaped(character: string): string {
   }).join('');
 }
 
-/**
- * Exactly as it is, for somebody who agrees to it: what would move the cursor, or make it read differently from what it
- * says, is shown by its number.
- */
+/** Exactly as it is, for somebody who agrees to it: what would move the cursor or mislead is shown by its number. */
 export function visible(text: string): string {
   const shown = (character: string) =>
     `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;

@@ -144,10 +144,7 @@ Examples:
 
 Exit codes: 0 ran, 1 no such hook. Never 2: the client would take that for a veto.`;
 
-/**
- * `hook`: what the client runs. main.ts runs hooks before anything else is loaded; only calls
- * for help and wrong calls come here.
- */
+/** `hook`: what the client runs. main.ts itself runs the hooks; only calls for help and wrong calls come here. */
 function hookCommand(context: CliContext): Command {
   const command = newCommand('hook', context)
     .description('run one hook on the event on standard input; the client does that')

@@ -40,10 +40,7 @@ function numbered(project: CliProject | undefined, paths: StatePaths, now: Date)
   });
 }
 
-/**
- * The suggestion that a person means: by the beginning of its id, or by the number that `suggestions` prints here.
- * Fails when it is none.
- */
+/** The suggestion that is meant, by the beginning of its id or by the number that `suggestions` prints here; else fails. */
 export function pickSuggestion(word: string, paths: StatePaths, context: CliContext): Suggestion {
   const notFound = (what: string) => fail(context, EXIT.notFound, `find ${what}`);
   const here = numbered(projectHere(paths, context), paths, context.now());

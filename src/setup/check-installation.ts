@@ -197,10 +197,7 @@ const SESSION: readonly (readonly [hook: HookName, input: Json])[] = [
   ['session-summary', { reason: 'other' }],
 ];
 
-/**
- * Runs every hook once, in a throw-away directory, with the environment at hand, and looks whether the client could read
- * its answer and whether the sub-agent is told of the error.
- */
+/** Runs each hook once, in a throw-away directory: can the client read the answer, is the sub-agent told of the error? */
 export async function checkHooks(world: ProgramWorld): Promise<Finding> {
   const { binary, env, run, install, paths, isCompiled } = world;
   if (!isCompiled && !existsSync(paths.binary)) return skipped('this is not the compiled program');

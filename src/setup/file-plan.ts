@@ -120,10 +120,7 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/**
- * The text of a file, byte order mark included, so that writing it back gives the same bytes; undefined when there is
- * none. @throws UnreadableFile
- */
+/** The text of a file, byte order mark included, to be written back as it is; undefined without one. @throws UnreadableFile */
 export function readText(path: string): string | undefined {
   try {
     const { size } = statSync(path);
@@ -300,10 +297,7 @@ export type EditedFile = {
   readonly directories: readonly string[];
 };
 
-/**
- * Changes a file so that uninstall can restore it. When another program writes it at the same time, it is planned once
- * more. @throws Refused, and Error when a file cannot be read or written.
- */
+/** Changes a file so that uninstall can restore it; once more when another program writes it meanwhile. @throws Refused */
 export function editFile(
   { path, what, edit, note, name = what, holdsOurs, known }: FileEdit,
   { backups, now, work }: { readonly backups: string; readonly now: () => Date; readonly work: Work },

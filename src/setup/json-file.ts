@@ -221,10 +221,7 @@ export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh
   return reparse(withEntry(parsed, entry)).text;
 }
 
-/**
- * The text without the entry, if it is ours. An object in which nothing else is left, not even a comment, goes with it,
- * unless it stood in the original.
- */
+/** Takes the entry out, if it is ours, and its holder if that was not there before and has not even a comment left. */
 export function jsonEntryRemoval(entry: ServerEntry): Required<Removal> {
   return {
     remove: (text, original) => withoutEntry(text, entry, original),
@@ -274,10 +271,7 @@ function withValues(document: Document, path: readonly string[], values: Json): 
   return result;
 }
 
-/**
- * The object or list under this key, into which something is to be put; undefined when there is none. @throws Refused when
- * it would have to be guessed what its author means
- */
+/** The object or list under a key; undefined without one. @throws Refused when its author may mean something else */
 export function holderIn(
   text: string,
   object: Node,

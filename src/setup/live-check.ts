@@ -20,10 +20,7 @@ type LiveCheckOptions = {
 
 type EventSighting = {
   readonly event: HookEventName;
-  /**
-   * `unregistered`: `install` left it out. `not waited for`: a client that ends at once may end before a hook that it does
-   * not wait for.
-   */
+  /** `unregistered`: `install` left it out. `not waited for`: the client may have ended before the hook did. */
   readonly state: 'seen' | 'not seen' | 'unregistered' | 'not waited for';
 };
 

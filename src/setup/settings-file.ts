@@ -72,10 +72,7 @@ export const SUGGESTION_ID = /^s[0-9a-z]{9,11}$/;
 /** The names of the scripts that earlier versions wrote for hooks that contain code. */
 export const SCRIPT_FILE = /^s[0-9a-z]{9,11}\.mjs$/;
 
-/**
- * Whose entry of a group's `hooks` this is, or undefined when it is somebody else's. Whole commands are compared, never
- * parts of them.
- */
+/** Whose entry of a group's `hooks` this is, by its whole command; undefined when it is somebody else's. */
 export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undefined {
   if (!isRecord(entry) || typeof entry.command !== 'string') return undefined;
   if (entry.type !== undefined && entry.type !== 'command') return undefined;
@@ -196,10 +193,7 @@ export function registerHooks(text: string | undefined, registration: Registrati
   return editRepeatedly(parsed, (document) => nextText(document, registration));
 }
 
-/**
- * Takes the entries for which `isOurs` is true out of a settings text, in whatever event they stand, with the groups,
- * events and `hooks` objects that held nothing else.
- */
+/** Takes out what is ours, in whatever event it stands, with the groups, events and `hooks` that held nothing else. */
 export function hookRemoval(isOurs: (entry: unknown) => boolean): Required<Removal> {
   const nextWithout = ({ text, root }: Document) => {
     const entry = entriesOf(root).find(({ node }) => isOurs(jsonOf(node)));

@@ -10,10 +10,7 @@ import { orRefused, Refused } from './file-plan.ts';
  * What comes out is taken only if another parser reads the same from it as before but for that table.
  */
 
-/**
- * The text with the table as it has to be: where it stands, or else at the end. What else the user or the client has put
- * into it stays. @throws Refused
- */
+/** The text with the table as it has to be, where it stands or at the end; what else is in it stays. @throws Refused */
 export function setTomlEntry(text: string | undefined, entry: ServerEntry): string {
   const before = text ?? '';
   const current = tableIn(before, entry);

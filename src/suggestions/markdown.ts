@@ -209,10 +209,7 @@ const TEXTS = {
   },
 } as const;
 
-/**
- * What stands in the command's file. The patterns are the user's own words; the comment at the end says where it came
- * from.
- */
+/** What stands in the command's file, with the patterns in the user's own words, and where it came from. */
 export function skillFile(
   name: string,
   { id, evidence, text, details }: Pick<Suggestion, 'id' | 'evidence' | 'text' | 'details'>,
