@@ -67,16 +67,13 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or more than one.`;
 /** `errors`: what went wrong so far and how it was solved, to be looked at, searched, corrected, shared and forgotten. */
 export function errorsCommand(context: CliContext, readText = readInput): Command {
   const description = 'look at, search, correct, share and forget the errors that were recorded';
-  const group = commandGroup('errors', { description, after: EXAMPLES }, context, (flags: ListFlags) =>
-    list(undefined, flags, context),
-  );
+  const listNewest = (flags: ListFlags) => list(undefined, flags, context);
+  const group = commandGroup('errors', { description, after: EXAMPLES }, context, listNewest);
   const listing = {
     description: 'list the newest errors',
     calls: ['', '--open', '--all-projects --limit 50'],
   };
-  const listed = subcommand('errors list', listing, context, (flags: ListFlags) =>
-    list(undefined, flags, context),
-  );
+  const listed = subcommand('errors list', listing, context, listNewest);
   const searching = {
     description: 'find errors by words or by a file',
     calls: ['cannot read properties', 'src/db.ts --all-projects', '모듈 --open', '-- --legacy-peer-deps'],
