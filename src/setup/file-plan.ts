@@ -101,11 +101,11 @@ export class Refused extends Error {}
 
 /** What is ours cannot be taken out of a file. */
 export class RefusedRemoval extends Refused {
-  readonly path: string;
+  readonly file: Pick<FileChange, 'path' | 'what'>;
 
-  constructor(path: string, reason: string) {
+  constructor(file: RefusedRemoval['file'], reason: string) {
     super(reason);
-    this.path = path;
+    this.file = file;
   }
 }
 
@@ -334,7 +334,7 @@ function standingBefore(text: string | undefined, known: FileRecord | undefined)
 export type Removal = {
   /** The same text when nothing in it is ours. `original`: what stood there before, where that is known. @throws Refused */
   readonly remove: (text: string, original?: string) => string;
-  /** Whether nothing is left, so that whoever made the file may delete it; otherwise whether it is blank. */
+  /** Whether nothing is left, so that whoever made the file may delete it. Without this: whether it is blank. */
   readonly isEmpty?: (text: string) => boolean;
 };
 
@@ -358,7 +358,7 @@ export function planRestore(
       return { ...file, after: original, restores: true };
   }
   const rest = orRefused(() => remove(text, original));
-  if (typeof rest !== 'string') throw new RefusedRemoval(path, rest.reason);
+  if (typeof rest !== 'string') throw new RefusedRemoval({ path, what }, rest.reason);
   return { ...file, after: rest !== text && wasAbsent && isEmpty(rest) ? undefined : rest };
 }
 

@@ -42,7 +42,7 @@ export type UninstallReport =
   | (Failure & { readonly steps: readonly SetupStep[] });
 
 /** What is removed and from where, and what has been done so far. */
-type Removal = Work & {
+type Uninstall = Work & {
   readonly place: Place;
   readonly paths: StatePaths;
   readonly manifest: Manifest | undefined;
@@ -82,24 +82,19 @@ export function uninstall(options: UninstallOptions): UninstallReport {
   const owner = ownerOf(place);
   const steps: SetupStep[] = [];
   const warnings: string[] = [];
-  const removal: Removal = { place, paths, manifest, owner, purge, dryRun, steps, undo: [], warnings };
+  const removal: Uninstall = { place, paths, manifest, owner, purge, dryRun, steps, undo: [], warnings };
   const failed = (action: string, reason: string, advice = RUN_AGAIN) =>
     ({ kind: 'failed', action, reason, advice, steps }) as const;
   if (read.kind === 'unreadable') warnings.push(`Went on without the manifest: ${read.reason}.`);
-  let ours = 'the hooks';
   try {
     const active = findActiveRuns(removal);
     if (active !== undefined) return failed('uninstall', active.reason, active.advice);
     const objection = purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection);
-    const settings = planSettings(removal);
-    ours = 'the MCP server';
-    const servers = planMcpRemoval(place, manifest);
+    const plans = [...planSettings(removal), ...planMcpRemoval(place, manifest)];
     if (purge) warnings.push(...appliedThatStays(removal));
     // Two paths may lead to one file.
-    const files = [...settings, ...servers].filter(
-      ({ path }, index, all) => all.findIndex((other) => other.path === path) === index,
-    );
+    const files = plans.filter(({ path }, at) => plans.findIndex((other) => other.path === path) === at);
     performSteps({ files }, removal);
     for (const path of [...files.map((file) => file.path), paths.binary])
       for (const temporary of temporariesOf(path)) remove(temporary, 'data', removal);
@@ -111,13 +106,14 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     restoreDirectories(removal);
     return { kind: 'done', steps, warnings };
   } catch (error) {
-    const isRefused = error instanceof RefusedRemoval;
-    return failed(isRefused ? `take ${ours} out of "${error.path}"` : 'uninstall', reasonOf(error));
+    if (!(error instanceof RefusedRemoval)) return failed('uninstall', reasonOf(error));
+    const { what, path } = error.file;
+    return failed(`take ${what === 'mcp' ? 'the MCP server' : 'the hooks'} out of "${path}"`, error.message);
   }
 }
 
 /** A database that cannot be read must not keep the program on the machine. */
-function findActiveRuns({ paths, warnings }: Removal): ReturnType<typeof activeRuns> {
+function findActiveRuns({ paths, warnings }: Uninstall): ReturnType<typeof activeRuns> {
   try {
     return activeRuns(paths);
   } catch (error) {
@@ -127,7 +123,7 @@ function findActiveRuns({ paths, warnings }: Removal): ReturnType<typeof activeR
 }
 
 /** Warnings about applied files, which undo could remove only as long as the database is there. */
-function appliedThatStays({ paths, dryRun }: Removal): string[] {
+function appliedThatStays({ paths, dryRun }: Uninstall): string[] {
   try {
     return listAppliedFiles(paths)
       .filter(({ type, path }) => type !== 'hook' && existsSync(path))
@@ -141,7 +137,7 @@ function appliedThatStays({ paths, dryRun }: Removal): string[] {
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
-function planSettings({ place, manifest, owner, purge }: Removal): FileChange[] {
+function planSettings({ place, manifest, owner, purge }: Uninstall): FileChange[] {
   const records = manifest?.settings ?? [];
   const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
   const others = isRecorded ? [] : [{ path: place.settings }];
@@ -158,7 +154,7 @@ function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Own
   return hasHook(after, (entry) => recogniseEntry(entry, owner)?.kind === 'predecessor');
 }
 
-function removeInstalled(removal: Removal): void {
+function removeInstalled(removal: Uninstall): void {
   const { paths, manifest, dryRun } = removal;
   remove(paths.binary, 'binary', removal);
   removeNamed(paths.scripts, SCRIPT_FILE, 'script', removal);
@@ -172,7 +168,7 @@ function removeInstalled(removal: Removal): void {
   remove(paths.manifest, 'manifest', removal);
 }
 
-function reportKept({ paths, manifest, steps }: Removal): void {
+function reportKept({ paths, manifest, steps }: Uninstall): void {
   const { config, data, spool, given, scripts, runs, inboxMarks, worktrees } = paths;
   const text = fileText(config);
   if (text !== undefined && text !== manifest?.configWritten) {
@@ -209,7 +205,7 @@ function objectionToPurge({ paths, userHome }: Place): string | undefined {
  * Our own directory goes as a whole. One that SELF_GENERATION_HOME names and that had something in it before install
  * may be anything: there only directories that install made and our databases go.
  */
-function purgeHome(removal: Removal): void {
+function purgeHome(removal: Uninstall): void {
   const { paths, manifest, steps } = removal;
   const created = manifest?.createdDirectories ?? [];
   const hasTrees = keepTrees(removal);
@@ -229,7 +225,7 @@ function purgeHome(removal: Removal): void {
 }
 
 /** Working trees may hold what nobody has committed: they stay, and the user is told how to remove them. */
-function keepTrees({ paths, dryRun, steps, warnings }: Removal): boolean {
+function keepTrees({ paths, dryRun, steps, warnings }: Uninstall): boolean {
   if (treesLeft(paths).length === 0) return false;
   const note = dryRun ? 'but for working trees without work of their own' : 'work of sub-agents is in it';
   steps.push({ what: 'data', path: paths.worktrees, change: 'kept', note });
@@ -238,7 +234,7 @@ function keepTrees({ paths, dryRun, steps, warnings }: Removal): boolean {
 }
 
 /** Directories that install made go when nothing is in them, innermost first; the others get their mode back. */
-function restoreDirectories({ paths, manifest, dryRun, steps }: Removal): void {
+function restoreDirectories({ paths, manifest, dryRun, steps }: Uninstall): void {
   if (dryRun) return;
   const created = manifest?.createdDirectories ?? ourDirectories(paths);
   for (const path of created.toReversed()) {
@@ -251,12 +247,12 @@ function restoreDirectories({ paths, manifest, dryRun, steps }: Removal): void {
 }
 
 /** Removes the files in a directory whose names are ours; what else is in it stays. */
-function removeNamed(directory: string, names: RegExp, what: SetupStep['what'], removal: Removal): void {
+function removeNamed(directory: string, names: RegExp, what: SetupStep['what'], removal: Uninstall): void {
   for (const name of namesIn(directory)) if (names.test(name)) remove(join(directory, name), what, removal);
 }
 
 /** Removes a file, a link (not what it points to) or a directory with all that is in it. */
-function remove(path: string, what: SetupStep['what'], { dryRun, steps }: Removal): void {
+function remove(path: string, what: SetupStep['what'], { dryRun, steps }: Uninstall): void {
   if (statOf(path) === undefined) return;
   if (!dryRun) rmSync(path, { recursive: true });
   steps.push({ what, path, change: 'removed' });
