@@ -155,6 +155,11 @@ export function complain(error: string, exitCode: number, here: Speaking): never
   return say({ status: 'error', error }, `⚠️ ${shownText(error)}`, exitCode, here);
 }
 
+/** Ends it with what cannot be done with a run, and why. */
+export function complainOf(what: string, run: Run, reason: string, here: RunsHere): never {
+  return complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT.failed, here);
+}
+
 /** Ends it with a refusal in the same way. `says`: text before the reason. */
 export function refuse(refusal: Refusal, says: string, here: Speaking): never {
   const exitCode = refusal.limit === true ? EXIT.limit : EXIT.failed;

@@ -12,6 +12,7 @@ import {
   answer,
   callPlace,
   complain,
+  complainOf,
   type JsonFlag,
   type RunsHere,
   visibleLine,
@@ -112,8 +113,4 @@ function checkIsDone(what: string, run: Run, here: RunsHere): void {
   if (active === undefined) return;
   const next = `"${PROGRAM} subagents wait ${run.number}" waits for its end, "stop ${run.number}" ends it`;
   complainOf(what, run, `it is ${active.state}: ${next}`, here);
-}
-
-function complainOf(what: string, run: Run, reason: string, here: RunsHere): never {
-  return complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT.failed, here);
 }
