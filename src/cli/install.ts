@@ -5,6 +5,7 @@ import { countCalls } from '../analysis/analysis-store.ts';
 import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import { parseClientVersion } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import { lookOr } from '../core/guards.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { HOOK_MODES, type HookMode } from '../hooks/hooks.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
@@ -172,7 +173,8 @@ const PER_MILLION = 1e-6;
 function lessonQuestion(paths: StatePaths, context: CliContext): string {
   const { analysisDays, analysisModel: model } = loadConfig(paths);
   const since = new Date(context.now().getTime() - analysisDays * MS_PER_DAY).toISOString();
-  const recorded = readRecorded(paths, since);
+  // A database that cannot be read is no reason not to ask; `doctor` says what is wrong with it.
+  const recorded = lookOr(() => readDatabase(paths, (db) => countCalls(since, db)), undefined);
   const isRecorded = recorded !== undefined && recorded.sessions > 0;
   const sessions = isRecorded ? recorded.sessions : countTranscripts(context);
   const calls = isRecorded ? recorded.failed : sessions;
@@ -192,15 +194,6 @@ function lessonQuestion(paths: StatePaths, context: CliContext): string {
     `write lessons of it? (${seen}; ${tokens} tokens each time${price}.) A lesson waits until you apply it. ` +
     '"analyze --dry-run" prints what would be sent.'
   );
-}
-
-/** A database that cannot be read is no reason not to ask. */
-function readRecorded(paths: StatePaths, since: string): ReturnType<typeof countCalls> | undefined {
-  try {
-    return readDatabase(paths, (db) => countCalls(since, db));
-  } catch {
-    return undefined; // `doctor` says what is wrong with it.
-  }
 }
 
 function countTranscripts({ env, platform }: CliContext): number {

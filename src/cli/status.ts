@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { lookOr } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
+import type { Sqlite } from '../database/sqlite.ts';
 import { requesterHere } from '../runs/requester.ts';
 import { undelivered } from '../runs/store/outbox.ts';
 import { readRuns } from '../runs/store/rows.ts';
@@ -69,21 +71,14 @@ function readStatus({ paths, config }: CliState, context: CliContext) {
 
 const NOTHING_LEARNED: LearningState = { runs: [], suggestions: {}, given: [] };
 
-/** Of background runs; `undeliveredHere`: the results of this project that nobody has taken in. */
-type RunCounts = ReturnType<typeof countEverywhere> & { readonly undeliveredHere: number };
-
 /** Null where there was never a run, or what is known of them cannot be read, of which doctor tells more. */
-function readRunCounts(paths: StatePaths, context: CliContext): RunCounts | null {
-  try {
-    const { key } = requesterHere(context);
-    const counts = readRuns(paths, (db) => ({
-      ...countEverywhere(db),
-      undeliveredHere: undelivered(key, db),
-    }));
-    return counts ?? null;
-  } catch {
-    return null;
-  }
+function readRunCounts(paths: StatePaths, context: CliContext) {
+  /** `undeliveredHere`: the results of this project that nobody has taken in. */
+  const count = (db: Sqlite) => ({
+    ...countEverywhere(db),
+    undeliveredHere: undelivered(requesterHere(context).key, db),
+  });
+  return lookOr(() => readRuns(paths, count), undefined) ?? null;
 }
 
 function printStatus(status: Status, context: CliContext): void {
@@ -114,7 +109,7 @@ function printStatus(status: Status, context: CliContext): void {
 }
 
 /** How background runs stand, and what to do next. */
-function runLines({ active, waiting, undelivered, undeliveredHere }: RunCounts): string {
+function runLines({ active, waiting, undelivered, undeliveredHere }: NonNullable<Status['runs']>): string {
   const facts = [
     waiting > 0 ? `${active} active (${waiting} waiting)` : `${active} active`,
     `${counted(undelivered, 'result')} not read${undeliveredHere > 0 ? ` (${undeliveredHere} here)` : ''}`,

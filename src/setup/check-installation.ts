@@ -11,7 +11,7 @@ import {
   unknownEvents,
 } from '../clients/claude/setup.ts';
 import { clientNamed } from '../clients/clients.ts';
-import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
+import { isRecord, type Json, lookOr, parseJson, readRecord, readString } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { HOOKS, type HookMode, type HookName } from '../hooks/hooks.ts';
 import { loadRunSettings } from '../settings/run-settings.ts';
@@ -139,7 +139,8 @@ function entryProblems(entries: readonly FoundEntry[], { hooks }: Registration, 
 
 /** Whether the client asks each hook that the user applied from a suggestion; nothing when there is none. */
 export function checkApplied(world: Pick<CheckWorld, 'paths' | 'env' | 'platform'>): Finding[] {
-  const hooks = appliedHooks(world);
+  // The database has a check of its own.
+  const hooks = lookOr(() => listAppliedFiles(world.paths), []).filter(({ type }) => type === 'hook');
   const findings = hooks.flatMap((hook) => {
     const objection = objectionTo(hook, world);
     if (objection === undefined) return [];
@@ -148,14 +149,6 @@ export function checkApplied(world: Pick<CheckWorld, 'paths' | 'env' | 'platform
   });
   if (hooks.length === 0 || findings.length > 0) return findings;
   return [ok(`${counted(hooks.length, 'hook')} as applied`)];
-}
-
-function appliedHooks({ paths }: Pick<CheckWorld, 'paths'>): AppliedFile[] {
-  try {
-    return listAppliedFiles(paths).filter(({ type }) => type === 'hook');
-  } catch {
-    return []; // The database has a check of its own.
-  }
 }
 
 function objectionTo(

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isRecord, parseJson, readString, reasonOf } from '../core/guards.ts';
+import { isRecord, lookOr, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
 import { pruneOldEvents } from '../database/retention.ts';
@@ -236,12 +236,8 @@ export function checkHeartbeats({ paths }: CheckWorld): Finding {
 
 /** Whether stored texts are kept from agents because they are shaped like instructions. */
 export function checkWithheld({ paths }: CheckWorld): Finding {
-  let withheld: ReturnType<typeof listWithheld>;
-  try {
-    withheld = listWithheld(paths);
-  } catch {
-    return skipped('the database cannot be read');
-  }
+  const withheld = lookOr(() => listWithheld(paths), undefined);
+  if (withheld === undefined) return skipped('the database cannot be read');
   if (withheld.length === 0) return ok('no stored text is shaped like an instruction');
   const shown = withheld
     .slice(0, SHOWN_MAX)

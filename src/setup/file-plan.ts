@@ -12,7 +12,7 @@ import {
 import { basename, dirname, extname, join, parse } from 'node:path';
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import { z } from 'zod';
-import { isRecord, reasonOf } from '../core/guards.ts';
+import { isRecord, lookOr, reasonOf } from '../core/guards.ts';
 import { resolveLinks, writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 
@@ -200,13 +200,8 @@ export function perform(plan: FilePlan): {
 
 /** Runs the undo functions, the last first, and empties the list. Never throws. */
 export function rollBack(undo: Undo[]): void {
-  for (const step of undo.splice(0).reverse()) {
-    try {
-      step();
-    } catch {
-      // What cannot be undone is left; the failure that led here is the one to report.
-    }
-  }
+  // What cannot be undone is left; the failure that led here is the one to report.
+  for (const step of undo.splice(0).reverse()) lookOr(step, undefined);
 }
 
 /** Neither replaces nor undoes what somebody else has written since. A dangling symbolic link counts as a file. */

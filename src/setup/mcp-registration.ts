@@ -10,7 +10,7 @@ import {
 import { clientNamed } from '../clients/clients.ts';
 import { HANDED_ON, nameOf, type ServerUser } from '../clients/server-entry.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { isRecord, type Json, reasonOf } from '../core/guards.ts';
+import { isRecord, type Json, lookOr, reasonOf } from '../core/guards.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import {
   type EditedFile,
@@ -213,18 +213,10 @@ function configuredVariables(user: ServerUser): readonly string[] {
   const named = CLIENT_NAMES.flatMap((client) => {
     const { keys, place } = clientNamed(client).server;
     const files = keys === undefined ? [] : [...(keys.files ?? []), place(user).path];
-    return files.flatMap((path) => namedIn(path, keys?.namedIn ?? (() => [])));
+    // One that is missing or cannot be understood names none: then the client itself does not go by it.
+    return files.flatMap((path) => lookOr(() => keys?.namedIn(readText(path) ?? ''), undefined) ?? []);
   });
   return [...new Set(named)].filter((name) => !HANDED_ON.includes(name));
-}
-
-/** None where the file is missing or cannot be understood: then the client itself does not go by it. */
-function namedIn(path: string, names: (text: string) => readonly string[]): readonly string[] {
-  try {
-    return names(readText(path) ?? '');
-  } catch {
-    return [];
-  }
 }
 
 function handsOn({ env_vars: named, env }: Json, name: string): boolean {

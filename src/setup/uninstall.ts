@@ -10,7 +10,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { reasonOf } from '../core/guards.ts';
+import { lookOr, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
@@ -124,16 +124,15 @@ function findActiveRuns({ paths, warnings }: Uninstall): ReturnType<typeof activ
 
 /** Warnings about applied files, which undo could remove only as long as the database is there. */
 function appliedThatStays({ paths, dryRun }: Uninstall): string[] {
-  try {
-    return listAppliedFiles(paths)
-      .filter(({ type, path }) => type !== 'hook' && existsSync(path))
-      .map(({ id, type, path }) => {
-        const advice = dryRun ? `take it back first: self-generation undo ${id}` : 'remove it there by hand';
-        return `The ${type === 'skill' ? 'command' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
-      });
-  } catch {
+  const applied = lookOr(() => listAppliedFiles(paths), undefined);
+  if (applied === undefined)
     return ['The database cannot be read; what you applied from suggestions stays where it is.'];
-  }
+  return applied
+    .filter(({ type, path }) => type !== 'hook' && existsSync(path))
+    .map(({ id, type, path }) => {
+      const advice = dryRun ? `take it back first: self-generation undo ${id}` : 'remove it there by hand';
+      return `The ${type === 'skill' ? 'command' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
+    });
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */

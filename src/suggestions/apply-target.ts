@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { lookOr } from '../core/guards.ts';
 import {
   type FileChange,
   type FileRecord,
@@ -110,29 +111,24 @@ type RealPlace = { readonly path: string; readonly ancestor: string; readonly mi
 
 /** Where a path leads, what of it exists, and the names below that which do not yet. */
 function realPlace(path: string): RealPlace | undefined {
-  const target = orUndefined(() => resolveLinks(path));
+  const target = lookOr(() => resolveLinks(path), undefined);
   if (target === undefined) return undefined;
   const missing: string[] = [];
   let at = target;
-  while (orUndefined(() => lstatSync(at, { throwIfNoEntry: false })) === undefined && dirname(at) !== at) {
+  while (
+    lookOr(() => lstatSync(at, { throwIfNoEntry: false }), undefined) === undefined &&
+    dirname(at) !== at
+  ) {
     missing.unshift(basename(at));
     at = dirname(at);
   }
-  const ancestor = orUndefined(() => realpathSync(at));
+  const ancestor = lookOr(() => realpathSync(at), undefined);
   return ancestor === undefined ? undefined : { path: join(ancestor, ...missing), ancestor, missing };
 }
 
-function statOf(path: string): Stats | undefined {
-  return orUndefined(() => statSync(path, { throwIfNoEntry: false }));
-}
-
 /** What cannot be looked at, because a file stands in the place of a directory or a link leads nowhere, is not there. */
-function orUndefined<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
+function statOf(path: string): Stats | undefined {
+  return lookOr(() => statSync(path, { throwIfNoEntry: false }), undefined);
 }
 
 /** Where the settings are, and when they are changed. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
-import { unreachable } from '../core/guards.ts';
+import { lookOr, unreachable } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { Language } from '../core/messages.ts';
 import type { Db } from '../database/connection.ts';
@@ -130,13 +130,9 @@ function fileRecord({ scope, root }: Base, { path, missing }: Target, { earlier 
 function sameName(path: string): string | undefined {
   const directory = dirname(path);
   const plain = (name: string) => name.normalize('NFC').toLowerCase();
-  try {
-    const names = readdirSync(directory).slice(0, NAMES_MAX);
-    const found = names.find((name) => plain(name) === plain(basename(path)));
-    return found === undefined ? undefined : join(directory, found);
-  } catch {
-    return undefined; // There is no such directory yet.
-  }
+  const names = lookOr(() => readdirSync(directory), []).slice(0, NAMES_MAX);
+  const found = names.find((name) => plain(name) === plain(basename(path)));
+  return found && join(directory, found);
 }
 
 function planRule(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
