@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import pc from 'picocolors';
+import { type Command, Option } from 'commander';
 import {
   type AnalyzeOptions,
   type AnalyzeOutcome,
@@ -12,7 +11,7 @@ import {
 import { ANSWER_LENGTH_MAX } from '../analysis/answer.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { reasonOf, unreachable } from '../core/guards.ts';
+import { reasonOf } from '../core/guards.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import {
   type CliContext,
@@ -22,6 +21,7 @@ import {
   fail,
   findRecordedScope,
   newCommand,
+  positiveUpTo,
   withState,
 } from './context.ts';
 import { printJson, shownLine } from './output.ts';
@@ -83,9 +83,7 @@ export function analyzeCommand(context: CliContext): Command {
 
 async function run(flags: Flags, { paths, config }: CliState, context: CliContext): Promise<void> {
   const scope = findRecordedScope(flags.project, paths, context);
-  if (scope === undefined) return;
   const givenAnswer = flags.answer === undefined ? undefined : readAnswer(flags.answer, context);
-  if (flags.answer !== undefined && givenAnswer === undefined) return;
   const interrupt = new AbortController();
   const { env, now } = context;
   const options: AnalyzeOptions = {
@@ -112,13 +110,11 @@ async function run(flags: Flags, { paths, config }: CliState, context: CliContex
   }
 }
 
-/** The answer in a file; undefined after saying why it cannot be read. */
-function readAnswer(path: string, context: CliContext): string | undefined {
+function readAnswer(path: string, context: CliContext): string {
   try {
     return readFileSync(resolve(context.cwd, path), 'utf8').slice(0, ANSWER_LENGTH_MAX + 1);
   } catch (error) {
-    fail(context, EXIT.failed, `read the answer "${path}": ${reasonOf(error)}`);
-    return undefined;
+    return fail(context, EXIT.failed, `read the answer "${path}": ${reasonOf(error)}`);
   }
 }
 
@@ -169,21 +165,14 @@ function report(
 
 function refusal(refused: Extract<AnalyzeOutcome, { kind: 'refused' }>): string {
   const { why, spentUsd, assumedUsd, budgetUsd, runsMax } = refused;
-  switch (why) {
-    case 'running':
-      return 'another analysis is running; wait for its end';
-    case 'too-soon':
-      return 'this project was analysed a short while ago (analysisMinIntervalMinutes)';
-    case 'budget': {
-      const granted = `${assumedUsd.toFixed(2)} of it is what analyses whose cost is not known were granted`;
-      const spent = `${spentUsd.toFixed(2)} USD were spent in 24 hours${assumedUsd > 0 ? ` (${granted})` : ''}`;
-      return `${spent}, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`;
-    }
-    case 'runs':
-      return `${runsMax} analyses were started in 24 hours, and no more are allowed; wait`;
-    default:
-      return unreachable(why);
-  }
+  const granted = `${assumedUsd.toFixed(2)} of it is what analyses whose cost is not known were granted`;
+  const spent = `${spentUsd.toFixed(2)} USD were spent in 24 hours${assumedUsd > 0 ? ` (${granted})` : ''}`;
+  return {
+    running: 'another analysis is running; wait for its end',
+    'too-soon': 'this project was analysed a short while ago (analysisMinIntervalMinutes)',
+    budget: `${spent}, ${budgetUsd} are allowed (analysisDailyBudgetUsd)`,
+    runs: `${runsMax} analyses were started in 24 hours, and no more are allowed; wait`,
+  }[why];
 }
 
 function printDone(
@@ -191,7 +180,7 @@ function printDone(
   scope: AnalysisScope,
   context: CliContext,
 ): void {
-  const { bold, dim, yellow } = pc.createColors(context.colour);
+  const { bold, dim, yellow } = context.colours;
   const print = (text = '') => context.stdout(`${text}\n`);
   const printList = (title: string, lines: readonly string[]) => {
     if (lines.length > 0) print(`\n${[title, ...lines].join('\n  ')}`);
@@ -226,12 +215,4 @@ function printDone(
     print(dim('\nSee "self-generation suggestions"; "self-generation apply ID" shows a diff first.'));
   for (const problem of dropped) context.stderr(`${yellow('left out:')} ${shownLine(problem)}\n`);
   if (usage.costUsd !== null) print(dim(`${usage.costUsd.toFixed(4)} USD`));
-}
-
-function positiveUpTo(most: number): (value: string) => number {
-  return (value) => {
-    const number = Number(value);
-    if (number > 0 && number <= most) return number;
-    throw new InvalidArgumentError(`It has to be a number above 0, at most ${most}.`);
-  };
 }

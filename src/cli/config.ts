@@ -17,7 +17,7 @@ import {
   commandGroup,
   EXIT,
   fail,
-  isKeptFromAgent,
+  keepFromAgent,
   subcommand,
   withState,
 } from './context.ts';
@@ -68,13 +68,13 @@ export function configCommand(context: CliContext): Command {
 
 type Act = (file: ConfigFile, ...words: string[]) => void;
 
-/** Finds the setting first; reports an unknown key. */
+/** Finds the setting first. */
 function ofField(act: (file: ConfigFile, field: ConfigField, text: string) => void): Act {
   return (file, key = '', text = '') => {
     const field = CONFIG_FIELDS.find((one) => one.key === key);
     if (field !== undefined) return act(file, field, text);
     const known = CONFIG_FIELDS.map((one) => one.key).join(', ');
-    fail(file.context, EXIT.notFound, `find the setting "${key}". Settings are: ${known}`);
+    return fail(file.context, EXIT.notFound, `find the setting "${key}". Settings are: ${known}`);
   };
 }
 
@@ -84,7 +84,7 @@ function withFile(flags: Flags, act: (file: ConfigFile) => void, context: CliCon
     const values = parseSettings(text);
     if (isRecord(values)) return act({ paths, values, isJson: isRecord(parseJson(text)), flags, context });
     const reason = `"${paths.config}" is no object of JSON or JSON5. Correct or remove the file; it was not changed`;
-    fail(context, EXIT.failed, `read the settings: ${reason}`);
+    return fail(context, EXIT.failed, `read the settings: ${reason}`);
   });
 }
 
@@ -114,7 +114,7 @@ function list({ values, flags, context }: ConfigFile): void {
 }
 
 function get({ values, flags, context }: ConfigFile, { key }: ConfigField): void {
-  const value = valueInForce(values, key);
+  const value = readPath(parseConfig(values).config, key);
   context.stdout(`${JSON.stringify(flags.json ? { key, value } : value)}\n`);
 }
 
@@ -126,41 +126,33 @@ function set(file: ConfigFile, field: ConfigField, text: string): void {
     const isExplained = !Array.isArray(field.default) || expected.includes(', like ');
     const example = isExplained ? '' : `, for example '["reviewer", "fixer"]'`;
     fail(context, EXIT.usage, `set ${key} to ${text}: expected ${expected}${example}`);
-    return;
   }
-  if (isKeptFromAgent(`set ${key}`, `config set ${key} …`, context)) return;
-  if (!isWritable(file, `set ${key} to ${text}`)) return;
+  keepFromAgent(`set ${key}`, `config set ${key} …`, context);
+  checkWritable(file, `set ${key} to ${text}`);
   writePath(values, key, value);
   save(file);
   print(file, key);
 }
 
 function unset(file: ConfigFile, { key }: ConfigField): void {
-  if (isKeptFromAgent(`unset ${key}`, `config unset ${key}`, file.context)) return;
+  keepFromAgent(`unset ${key}`, `config unset ${key}`, file.context);
   const at = key.lastIndexOf('.');
   const holder = at < 0 ? file.values : readPath(file.values, key.slice(0, at));
   if (isRecord(holder) && Object.hasOwn(holder, key.slice(at + 1))) {
-    if (!isWritable(file, `unset ${key}`)) return;
+    checkWritable(file, `unset ${key}`);
     delete holder[key.slice(at + 1)];
     save(file);
   }
   print(file, key);
 }
 
-/** Whether the file may be written anew; says so when its comments would be lost. */
-function isWritable({ paths, isJson, context }: ConfigFile, action: string): boolean {
+function checkWritable({ paths, isJson, context }: ConfigFile, action: string): void {
   const reason = `"${paths.config}" is JSON5, whose comments would be lost; change it there by hand`;
   if (!isJson) fail(context, EXIT.failed, `${action}: ${reason}`);
-  return isJson;
-}
-
-/** A bad value in the file is its default. */
-function valueInForce(values: Json, key: string): unknown {
-  return readPath(parseConfig(values).config, key);
 }
 
 function print({ values, flags, context }: ConfigFile, key: string): void {
-  const value = valueInForce(values, key);
+  const value = readPath(parseConfig(values).config, key);
   const note = readPath(values, key) === undefined ? ' (the default)' : '';
   if (flags.json) context.stdout(`${JSON.stringify({ key, value })}\n`);
   else context.stdout(`${key} = ${JSON.stringify(value)}${note}\n`);

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type pc from 'picocolors';
 import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { isRepository, projectPathSpellings } from '../core/project.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
@@ -31,8 +32,8 @@ export type CliContext = {
   readonly executablePath: string;
   /** `Bun.isStandaloneExecutable`: the program is the product, not a runtime that runs its source. */
   readonly isCompiled: boolean;
-  /** Whether output may be coloured: NO_COLOR and a pipe say no. */
-  readonly colour: boolean;
+  /** The colours of output, none where NO_COLOR or a pipe says so. */
+  readonly colours: ReturnType<typeof pc.createColors>;
   /** Whether somebody sits at a terminal who can be asked. */
   readonly isInteractive: boolean;
   /** A person typed it as a prompt of a client and is the only reader: the client's marks do not mean an agent. */
@@ -125,6 +126,15 @@ export function choice(flags: string, description: string, words: readonly strin
   return new Option(flags, description).choices([...words]);
 }
 
+/** Reads a number behind an option, above 0. */
+export function positiveUpTo(most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (number > 0 && number <= most) return number;
+    throw new InvalidArgumentError(`It is a number above 0, at most ${most}.`);
+  };
+}
+
 /** Reads the number behind `--limit`. */
 export function limitUpTo(most: number): (text: string) => number {
   return (text) => {
@@ -155,11 +165,10 @@ export function objectionToAgent(words: string, context: CliContext): string | u
   return `an agent seems to run this (${mark}), and a person decides what agents are told and may do; run "${PROGRAM} ${words}" in a terminal of your own`;
 }
 
-/** Whether `action` is refused to an agent; says so when it is. */
-export function isKeptFromAgent(action: string, words: string, context: CliContext): boolean {
-  const agent = objectionToAgent(words, context);
-  if (agent !== undefined) fail(context, EXIT.failed, `${action}: ${agent}`);
-  return agent !== undefined;
+/** Fails where an agent seems to call for `action`. */
+export function keepFromAgent(action: string, words: string, context: CliContext): void {
+  const objection = objectionToAgent(words, context);
+  if (objection !== undefined) fail(context, EXIT.failed, `${action}: ${objection}`);
 }
 
 /** Whether the user wants it, by --yes or when asked; says so when not. `todo`: what --yes is for, as in "apply this". */
@@ -177,10 +186,16 @@ export async function isAgreed(
   return false;
 }
 
-/** `error: Cannot <what>.` on standard error, and the exit code. */
-export function fail(context: CliContext, exitCode: number, what: string): void {
+/** Ends the command with `error: Cannot <what>.` on standard error, and the exit code. */
+export function fail(context: CliContext, exitCode: number, what: string): never {
   context.stderr(`error: Cannot ${what}.\n`);
+  return endCommand(exitCode, context);
+}
+
+/** Ends a command of which everything has been said. @throws CommanderError, which the caller of parse() catches */
+export function endCommand(exitCode: number, context: CliContext): never {
   context.setExitCode(exitCode);
+  throw new CommanderError(exitCode, 'ended', '');
 }
 
 /** Asks a question on the terminal that is answered with y or n; everything else, the end of the input too, is no. */
@@ -227,15 +242,8 @@ function withinRepository(directory: string): string[] {
   }
 }
 
-/**
- * What `--project` means: nothing is where the user is, `all` is everything, a path is that directory, and a name is a
- * project of which something is recorded. Undefined after saying why it is none of these.
- */
-export function findScope(
-  wanted: string | undefined,
-  paths: StatePaths,
-  context: CliContext,
-): AnalysisScope | undefined {
+/** What `--project` means: by default where the user is, `all`, a path, or the name of a recorded project; else fails. */
+export function findScope(wanted: string | undefined, paths: StatePaths, context: CliContext): AnalysisScope {
   const scopeOf = ({ name, path }: { readonly name: string; readonly path: string }) =>
     ({ kind: 'project', name, path }) as const;
   if (wanted === undefined) return scopeOf(projectHere(paths, context));
@@ -245,9 +253,8 @@ export function findScope(
   const known = readDatabase(paths, listProjects) ?? [];
   const [only, ...others] = known.filter(({ name }) => name === wanted);
   if (only !== undefined && others.length === 0) return scopeOf(only);
-  if (only === undefined) failToFind(wanted, NOTHING_RECORDED, known, context);
-  else failToFind(wanted, 'more than one has this name', [only, ...others], context);
-  return undefined;
+  if (only === undefined) return failToFind(wanted, NOTHING_RECORDED, known, context);
+  return failToFind(wanted, 'more than one has this name', [only, ...others], context);
 }
 
 /** As findScope(), for those who read the log: of a path that was named, something has to be recorded. */
@@ -255,16 +262,15 @@ export function findRecordedScope(
   wanted: string | undefined,
   paths: StatePaths,
   context: CliContext,
-): AnalysisScope | undefined {
+): AnalysisScope {
   const scope = findScope(wanted, paths, context);
-  if (wanted === undefined || scope?.kind !== 'project') return scope;
+  if (wanted === undefined || scope.kind !== 'project') return scope;
   const spellings = projectPathSpellings(scope.path, resolve(context.cwd, wanted));
   const isKnown =
     isAnythingRecorded(paths) &&
     writeDatabase(paths, (db) => spellings.some((spelling) => isRecorded(spelling, db)));
   if (isKnown) return scope;
-  failToFind(wanted, NOTHING_RECORDED, readDatabase(paths, listProjects) ?? [], context);
-  return undefined;
+  return failToFind(wanted, NOTHING_RECORDED, readDatabase(paths, listProjects) ?? [], context);
 }
 
 const NOTHING_RECORDED = 'nothing is recorded of it';
@@ -274,8 +280,8 @@ function failToFind(
   reason: string,
   candidates: readonly KnownProject[],
   context: CliContext,
-): void {
+): never {
   const named = candidates.slice(0, PROJECTS_NAMED_MAX).map(({ path }) => path);
   const hint = named.length > 0 ? `. Give a path: ${named.join(', ')}` : '';
-  fail(context, EXIT.notFound, `find the project "${wanted}": ${reason}${hint}`);
+  return fail(context, EXIT.notFound, `find the project "${wanted}": ${reason}${hint}`);
 }

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { takeBackLesson } from '../lessons/store/model-lessons.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
-import { locate } from '../setup/manifest.ts';
+import { locate, type Place } from '../setup/manifest.ts';
 import { planApply, planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
 import { carryOut, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
 import type { Suggestion } from '../suggestions/suggestion.ts';
@@ -14,6 +13,7 @@ import {
   type CliContext,
   type CliState,
   EXIT,
+  endCommand,
   fail,
   isAgreed,
   newCommand,
@@ -69,14 +69,12 @@ async function applyFiles(
 ): Promise<void> {
   const { suggestion, context } = report;
   const { type, details, text, projectPath } = suggestion;
-  const place = locate(context.env, context.platform);
-  if (place.kind === 'failed') return report.refuse(`${place.reason}. ${place.advice}`);
+  const place = report.locate();
   const project = projectHere(paths, context);
   const plan = planApply(suggestion, {
     scope: flags.global ? 'global' : 'own',
     project,
     place,
-    platform: context.platform,
     language: config.language,
     now: context.now,
     earlier: listEarlier(paths),
@@ -90,14 +88,14 @@ async function applyFiles(
   if (plan.kind === 'refused' && details.hook === undefined) report.say(`${visible(text)}\n\n`);
   report.showChange(plan.kind === 'ready' ? plan : { change: NO_CHANGE, notes: [] });
   if (plan.kind === 'refused') return report.refuse(plan.reason);
-  if (report.isKeptFromAgent()) return;
+  report.keepFromAgent();
   if (plan.kind === 'present') {
     const { path, line } = plan;
     report.say(`The same rule stands already in line ${line} of ${path}. Nothing was changed.\n`);
     return report.end('present', { path, line });
   }
   const { applied, change } = plan;
-  if (change.files.length > 0 && !(await report.isAgreed('Apply this?', 'apply this'))) return;
+  if (change.files.length > 0) await report.agree('Apply this?', 'apply this');
   const own = applied.scope === 'project' && projectPath !== '' ? suggestion : undefined;
   const event = {
     scope: applied.scope,
@@ -125,7 +123,8 @@ async function applyLesson(report: DecisionReport, { paths }: CliState): Promise
   report.say(`Agents in ${shownLine(project)} are told this, for "${error}":\n${visible(text)}\n\n`);
   report.details = { advice: text, error: details.lesson?.errorKey ?? null };
   if (plan.kind === 'refused') return report.refuse(plan.reason);
-  if (report.isKeptFromAgent() || !(await report.isAgreed('Apply this?', 'apply this'))) return;
+  report.keepFromAgent();
+  await report.agree('Apply this?', 'apply this');
   const verdict = { kind: 'applied', applied: plan.applied } as const;
   const event = { scope: 'project', project, projectPath } as const;
   carryOut({ suggestion, verdict, change: NO_CHANGE, event, store: plan.store }, paths, context.now());
@@ -190,17 +189,17 @@ export function undoCommand(context: CliContext): Command {
 async function undo(report: DecisionReport, { paths }: CliState): Promise<void> {
   const { suggestion, context } = report;
   const lesson = suggestion.status === 'applied' ? readAppliedLesson(suggestion.applied) : undefined;
-  const plan = lesson === undefined ? planUndoOf(suggestion, paths, context) : LESSON_UNDONE;
+  const plan = lesson === undefined ? planUndoOf(report, paths) : LESSON_UNDONE;
   if (plan.kind === 'refused') return report.refuse(plan.reason);
-  if (report.isKeptFromAgent()) return;
+  report.keepFromAgent();
   report.showChange(plan);
-  const changesFiles = diffOf(plan.change) !== '';
-  if (changesFiles && !(await report.isAgreed('Take this back?', 'take this back'))) return;
+  if (diffOf(plan.change) !== '') await report.agree('Take this back?', 'take this back');
   const store = lesson && ((_ts: string, db: Db) => takeBackLesson(lesson, db));
   const verdict = { kind: 'undone' } as const;
   carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
-  const { green } = pc.createColors(context.colour);
-  report.say(`${green('Undone')}: "${shownLine(suggestion.summary)}" waits for a decision again.\n`);
+  report.say(
+    `${context.colours.green('Undone')}: "${shownLine(suggestion.summary)}" waits for a decision again.\n`,
+  );
   report.end('undone');
 }
 
@@ -210,11 +209,10 @@ const LESSON_UNDONE = {
   notes: ['Agents are not told it any more'],
 } as const;
 
-function planUndoOf(suggestion: Suggestion, paths: CliState['paths'], context: CliContext): UndoPlan {
-  const { env, platform, now } = context;
-  const place = locate(env, platform);
-  if (place.kind === 'failed') return { kind: 'refused', reason: `${place.reason}. ${place.advice}` };
-  return planUndo(suggestion, { place, platform, now, others: listApplied(paths, suggestion.id) });
+function planUndoOf(report: DecisionReport, paths: CliState['paths']): UndoPlan {
+  const { suggestion, context } = report;
+  const others = listApplied(paths, suggestion.id);
+  return planUndo(suggestion, { place: report.locate(), now: context.now, others });
 }
 
 type Verb = 'apply' | 'dismiss' | 'undo';
@@ -229,7 +227,6 @@ function decideOn(
 ): Promise<void> {
   return withState(context, verb === 'undo' ? verb : `${verb} a suggestion`, (state) => {
     const suggestion = pickSuggestion(word, state.paths, context);
-    if (suggestion === undefined) return undefined;
     const report = new DecisionReport(verb, suggestion, flags, context);
     const decided = decidedAlready(verb, suggestion);
     return decided === undefined ? act(report, state) : report.refuse(decided);
@@ -277,15 +274,15 @@ class DecisionReport {
   }
 
   sayHeading(): void {
-    const { bold, dim } = pc.createColors(this.context.colour);
+    const { bold, dim } = this.context.colours;
     const { type, summary, evidence, id } = this.suggestion;
     this.say(`${bold(`[${type}] ${shownLine(summary)}`)} ${dim(id)}\n`);
     this.say(evidence === '' ? '\n' : `${dim(shownLine(evidence))}\n\n`);
   }
 
   sayApplied(effect: string): void {
-    const { green } = pc.createColors(this.context.colour);
-    this.say(`${green('Applied')}: ${effect} "${PROGRAM} undo ${this.suggestion.id}" takes it back.\n`);
+    const applied = this.context.colours.green('Applied');
+    this.say(`${applied}: ${effect} "${PROGRAM} undo ${this.suggestion.id}" takes it back.\n`);
   }
 
   /** What is about to be done to files, before anything is asked. */
@@ -296,23 +293,27 @@ class DecisionReport {
     for (const note of notes) this.say(`${note}.\n`);
   }
 
-  refuse(reason: string): void {
+  refuse(reason: string): never {
     this.end('refused', { reason });
-    if (this.flags.json) this.context.setExitCode(EXIT.failed);
-    else fail(this.context, EXIT.failed, `${this.verb} ${this.suggestion.id}: ${shownText(reason)}`);
+    if (this.flags.json) return endCommand(EXIT.failed, this.context);
+    return fail(this.context, EXIT.failed, `${this.verb} ${this.suggestion.id}: ${shownText(reason)}`);
   }
 
-  /** Whether it is refused, because an agent seems to decide. */
-  isKeptFromAgent(): boolean {
+  /** Refuses it where an agent seems to decide. */
+  keepFromAgent(): void {
     const objection = objectionToAgent(`${this.verb} ${this.suggestion.id}`, this.context);
     if (objection !== undefined) this.refuse(objection);
-    return objection !== undefined;
   }
 
-  /** Whether the user wants it; says so when not. */
-  async isAgreed(question: string, todo: string): Promise<boolean> {
-    const agreed = await isAgreed(question, todo, this.flags, this.context);
-    if (!agreed) this.end('not-confirmed');
-    return agreed;
+  /** Ends the command when the user does not want it. */
+  async agree(question: string, todo: string): Promise<void> {
+    if (await isAgreed(question, todo, this.flags, this.context)) return;
+    this.end('not-confirmed');
+    endCommand(EXIT.failed, this.context);
+  }
+
+  locate(): Place {
+    const place = locate(this.context.env, this.context.platform);
+    return place.kind === 'failed' ? this.refuse(`${place.reason}. ${place.advice}`) : place;
   }
 }

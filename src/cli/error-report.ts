@@ -1,4 +1,3 @@
-import pc from 'picocolors';
 import { inertLines } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { counted } from '../core/text.ts';
@@ -15,7 +14,7 @@ export function printErrors(
   { withProject }: { withProject: boolean },
   context: CliContext,
 ): void {
-  const { bold, dim, green } = pc.createColors(context.colour);
+  const { bold, dim, green } = context.colours;
   const width = Math.max(0, ...errors.map(({ id }) => String(id).length));
   const indent = ' '.repeat(width + 2);
   const lines = errors.flatMap((error) => {
@@ -28,8 +27,7 @@ export function printErrors(
       ...(error.isShared ? ['shared'] : []),
       ...(withProject ? [shownLine(error.project) || 'no project'] : []),
     ];
-    const fix =
-      error.fix === null ? dim(NO_FIX[error.state ?? ''] ?? 'no fix yet') : green(shownLine(error.fix));
+    const fix = (error.fix === null ? dim : green)(fixOf(error));
     return [
       `${bold(String(error.id).padStart(width))}  ${shortened(error.said, ERROR_LENGTH_MAX)}`,
       `${indent}${fix}`,
@@ -46,6 +44,10 @@ const NO_FIX: Readonly<Record<string, string>> = {
   doubted: 'what a model wrote is in doubt, and is not told',
   withdrawn: 'withdrawn',
 };
+
+function fixOf({ fix, state }: ErrorEntry | ErrorStory): string {
+  return fix === null ? (NO_FIX[state ?? ''] ?? 'no fix yet') : shownLine(fix);
+}
 
 function evidenceOf({ helped, sessions }: FixEvidence): string {
   return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
@@ -79,14 +81,14 @@ export function toldOf({ error, said, fix }: Pick<ErrorEntry, 'error' | 'said' |
 
 /** Prints everything that is known of one error. */
 export function printStory(story: ErrorStory, context: CliContext): void {
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   const { told, reason } = toldOf(story);
   const rows: [string, string | null][] = [
     ['id', String(story.id)],
     ['project', shownLine(story.project) || 'none'],
     ['tool', story.tool && shownLine(story.tool)],
     ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
-    ['do', story.fix === null ? (NO_FIX[story.state ?? ''] ?? 'no fix yet') : shownLine(story.fix)],
+    ['do', fixOf(story)],
     ['how', howKnown(story)],
     ['shared', story.isShared ? 'with every project' : null],
     ['told', tellingsOf(story)],

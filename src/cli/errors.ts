@@ -29,7 +29,7 @@ import {
   fail,
   findScope,
   isAgreed,
-  isKeptFromAgent,
+  keepFromAgent,
   limitUpTo,
   projectHere,
   subcommand,
@@ -67,16 +67,13 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or more than one.`;
 /** `errors`: what went wrong so far and how it was solved, to be looked at, searched, corrected, shared and forgotten. */
 export function errorsCommand(context: CliContext, readText = readInput): Command {
   const description = 'look at, search, correct, share and forget the errors that were recorded';
-  const group = commandGroup('errors', { description, after: EXAMPLES }, context, (flags: ListFlags) =>
-    list(undefined, flags, context),
-  );
+  const listNewest = (flags: ListFlags) => list(undefined, flags, context);
+  const group = commandGroup('errors', { description, after: EXAMPLES }, context, listNewest);
   const listing = {
     description: 'list the newest errors',
     calls: ['', '--open', '--all-projects --limit 50'],
   };
-  const listed = subcommand('errors list', listing, context, (flags: ListFlags) =>
-    list(undefined, flags, context),
-  );
+  const listed = subcommand('errors list', listing, context, listNewest);
   const searching = {
     description: 'find errors by words or by a file',
     calls: ['cannot read properties', 'src/db.ts --all-projects', '모듈 --open', '-- --legacy-peer-deps'],
@@ -119,12 +116,12 @@ type Asked = {
   readonly ownProject: readonly string[];
 };
 
-function askedFor(flags: ListFlags, paths: StatePaths, context: CliContext): Asked | undefined {
+function askedFor(flags: ListFlags, paths: StatePaths, context: CliContext): Asked {
   const state = flags.open ? 'open' : flags.solved ? 'solved' : 'any';
   const here = projectHere(paths, context);
   const all = { filter: { projects: undefined, state }, project: null, ownProject: here.spellings } as const;
   const scope = flags.allProjects ? { kind: 'all' as const } : findScope(flags.project, paths, context);
-  if (scope === undefined || scope.kind === 'all') return scope && all;
+  if (scope.kind === 'all') return all;
   const spellings =
     flags.project === undefined ? here.spellings : projectPathSpellings(scope.path, scope.path);
   return { filter: { projects: spellings, state }, project: scope.path, ownProject: spellings };
@@ -135,7 +132,6 @@ function list(words: readonly string[] | undefined, flags: ListFlags, context: C
   const isSearch = words !== undefined;
   return withState(context, isSearch ? 'search the errors' : 'list the errors', ({ paths }) => {
     const asked = askedFor(flags, paths, context);
-    if (asked === undefined) return;
     const limit = flags.limit ?? LIMIT_DEFAULT;
     const find = (db: Db) =>
       isSearch ? search(words, asked, limit, db) : listErrors(asked.filter, limit, db);
@@ -192,8 +188,8 @@ type OneError = CallOfOne & { readonly entry: ErrorEntry; readonly paths: StateP
 type CommandOfOne = {
   readonly name: string;
   readonly description: string;
-  /** What a message says could not be done. */
-  readonly does: string;
+  /** What a message says could not be done, where it is not the name. */
+  readonly does?: string;
   readonly calls?: readonly string[];
   readonly define?: (command: Command) => Command;
 } & (
@@ -203,11 +199,10 @@ type CommandOfOne = {
 );
 
 const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
-  { name: 'show', description: 'show all that is known of one error', does: 'show error #', show },
+  { name: 'show', description: 'show all that is known of one error', show },
   {
     name: 'resolve',
     description: 'write down how an error is solved',
-    does: 'resolve error #',
     calls: [`12 'set PORT in .env.local, then npm test'`, '12 --stdin < fix.txt'],
     define: (command) =>
       command
@@ -224,7 +219,6 @@ const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
   {
     name: 'share',
     description: 'tell a lesson in every project, behind what each has learnt itself',
-    does: 'share error #',
     change: share,
   },
   {
@@ -236,7 +230,6 @@ const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
   {
     name: 'forget',
     description: 'delete an error everywhere and never record it again',
-    does: 'forget error #',
     calls: ['12', '12 --yes'],
     define: (command) => command.option('--yes', 'do not ask'),
     change: forget,
@@ -245,26 +238,25 @@ const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
 
 function actOnOne(row: CommandOfOne, call: CallOfOne): Promise<void> {
   const { id, context } = call;
-  const action = row.does.replace('#', String(id));
+  const action = row.does?.replace('#', String(id)) ?? `${row.name} error ${id}`;
   return withState(context, action, ({ paths }) => {
     if ('show' in row) return row.show(call, paths);
     const words = `errors ${row.name} ${id}${row.name === 'resolve' ? ' …' : ''}`;
-    if (isKeptFromAgent(action, words, context)) return undefined;
+    keepFromAgent(action, words, context);
     const entry = readErrors(paths, (db) => findErrors([id], db))?.[0];
-    return entry === undefined ? notFound(id, context) : row.change({ ...call, entry, paths });
+    return row.change({ ...call, entry: entry ?? notFound(id, context), paths });
   });
 }
 
 function show({ id, flags, context }: CallOfOne, paths: StatePaths): void {
-  const story = readErrors(paths, (db) => tellError(id, db));
-  if (story === undefined) notFound(id, context);
-  else if (flags.json) printJson({ ...story, agents: toldOf(story) }, context);
+  const story = readErrors(paths, (db) => tellError(id, db)) ?? notFound(id, context);
+  if (flags.json) printJson({ ...story, agents: toldOf(story) }, context);
   else printStory(story, context);
 }
 
-function notFound(id: number, context: CliContext): void {
+function notFound(id: number, context: CliContext): never {
   const advice = '"self-generation errors --all-projects" lists them';
-  fail(context, EXIT.notFound, `find error ${id}: there is none of this number. ${advice}`);
+  return fail(context, EXIT.notFound, `find error ${id}: there is none of this number. ${advice}`);
 }
 
 /** Reads; a database that an earlier version made is brought up to date first. Undefined when there is none. */
@@ -313,10 +305,7 @@ function share({ id, flags, context, entry, paths }: OneError): void {
   const why = isOrder
     ? 'the name of its project is shaped like an instruction to its reader'
     : told !== 'error and fix' && reason;
-  if (why) {
-    fail(context, EXIT.failed, `share error ${id}: ${why}`);
-    return;
-  }
+  if (why) fail(context, EXIT.failed, `share error ${id}: ${why}`);
   writeDatabase(paths, (db) => setShared(id, true, db));
   const { fix } = entry;
   const said = 'Agents in every project are told it, with where it comes from, as long as it stays as it is';

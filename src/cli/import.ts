@@ -1,13 +1,21 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
-import pc from 'picocolors';
+import { type Command, CommanderError } from 'commander';
 import { reasonOf } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { locate } from '../setup/manifest.ts';
+import { withOpenFile } from '../system/files.ts';
 import { type ImportReport, importAll, type TranscriptProgress } from '../transcripts/import.ts';
-import { type CliContext, type CliState, EXIT, fail, newCommand, withState } from './context.ts';
+import {
+  type CliContext,
+  type CliState,
+  EXIT,
+  fail,
+  newCommand,
+  positiveUpTo,
+  withState,
+} from './context.ts';
 import { printJson, shownLine } from './output.ts';
 
 type Flags = {
@@ -19,6 +27,7 @@ type Flags = {
 };
 
 const MS_PER_DAY = 86_400_000;
+const DAYS_MAX = 36_500;
 
 const EXAMPLES = `
 Reads what past sessions of Claude Code left in its transcripts, and remembers it as if the hooks had been there: prompts,
@@ -38,17 +47,11 @@ export function importCommand(context: CliContext): Command {
     .description("learn from past sessions' transcripts")
     .option('--from <PATH...>', 'transcripts, or directories of them (default: those of Claude Code)')
     .option('--project <PATH>', 'only sessions that were started in this directory')
-    .option('--days <N>', 'only sessions of the last N days', readDays)
+    .option('--days <N>', 'only sessions of the last N days', positiveUpTo(DAYS_MAX))
     .option('--dry-run', 'change nothing, show what would be taken in')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
     .action((flags: Flags) => withState(context, 'import', (state) => run(flags, state, context)));
-}
-
-function readDays(text: string): number {
-  const days = Number(text);
-  if (!(days > 0 && days <= 36_500)) throw new InvalidArgumentError('It is a number above 0, at most 36500.');
-  return days;
 }
 
 function run(flags: Flags, { paths, config }: CliState, context: CliContext): void {
@@ -56,7 +59,6 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
   const isRehearsal = flags.dryRun === true;
   try {
     const roots = findRoots(flags, context);
-    if (roots === undefined) return;
     const directory = flags.project && resolve(context.cwd, flags.project);
     const report = importAll({
       ...{ roots, paths, config, env, now, isRehearsal },
@@ -69,15 +71,15 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
     if (flags.json) printJson({ dryRun: isRehearsal, ...report }, context);
     else print(report, flags, context);
   } catch (error) {
+    if (error instanceof CommanderError) throw error;
     context.progress('');
     const advice = 'What has been taken in so far stays; run it again to go on';
     fail(context, EXIT.failed, `import: ${shownLine(reasonOf(error))}. ${advice}`);
   }
 }
 
-/** Returns undefined after reporting what is missing or wrong. */
-function findRoots({ from }: Flags, context: CliContext): readonly string[] | undefined {
-  if (from !== undefined) return checkedRoots(from, context);
+function findRoots({ from }: Flags, context: CliContext): readonly string[] {
+  if (from !== undefined) return from.map((given) => checkedRoot(resolve(context.cwd, given), context));
   const place = locate(context.env, context.platform);
   const root = place.kind === 'failed' ? '' : `${place.claudeDirectory}/projects`;
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory()) return [root];
@@ -85,45 +87,29 @@ function findRoots({ from }: Flags, context: CliContext): readonly string[] | un
     place.kind === 'failed'
       ? `${place.reason}. ${place.advice.replace(/\.$/, '')}`
       : `there are no transcripts, because there is no "${root}". Say where they are with --from`;
-  fail(context, EXIT.failed, `import: ${reason}`);
-  return undefined;
+  return fail(context, EXIT.failed, `import: ${reason}`);
 }
 
-function checkedRoots(from: readonly string[], context: CliContext): string[] | undefined {
-  const roots = from.map((given) => resolve(context.cwd, given));
-  for (const root of roots) {
-    const objection = objectionTo(root);
-    if (objection === undefined) continue;
-    fail(context, objection.exitCode, shownLine(`import "${root}": ${objection.reason}`));
-    return undefined;
-  }
-  return roots;
-}
-
-function objectionTo(root: string) {
+function checkedRoot(root: string, context: CliContext): string {
+  const refuse = (code: number, reason: string) =>
+    fail(context, code, shownLine(`import "${root}": ${reason}`));
   try {
-    if (statSync(root).isDirectory() || !isDatabase(root)) return undefined;
+    if (statSync(root).isDirectory() || !isDatabase(root)) return root;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file or directory' : message;
-    return { reason, exitCode: EXIT.failed };
+    return refuse(EXIT.failed, code === 'ENOENT' ? 'there is no such file or directory' : message);
   }
   const advice = 'Name a transcript (.jsonl), or a directory of them';
-  return { reason: `it is a database, and only transcripts can be read. ${advice}`, exitCode: EXIT.usage };
+  return refuse(EXIT.usage, `it is a database, and only transcripts can be read. ${advice}`);
 }
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
 
 /** Whether the file begins as an SQLite database does. */
 function isDatabase(path: string): boolean {
-  const file = openSync(path, 'r');
-  try {
-    const bytes = Buffer.alloc(DATABASE_MAGIC.length);
-    readSync(file, bytes, 0, bytes.length, 0);
-    return bytes.toString('latin1') === DATABASE_MAGIC;
-  } finally {
-    closeSync(file);
-  }
+  const bytes = Buffer.alloc(DATABASE_MAGIC.length);
+  withOpenFile(path, 'r', (file) => readSync(file, bytes, 0, bytes.length, 0));
+  return bytes.toString('latin1') === DATABASE_MAGIC;
 }
 
 const PROGRESS_EVERY_MS = 100;
@@ -140,7 +126,7 @@ function progressLine(context: CliContext): (progress: TranscriptProgress) => vo
 }
 
 function print({ transcripts, fixes, removed }: ImportReport, { dryRun }: Flags, context: CliContext): void {
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   const line = (text: string) => context.stdout(`${text}\n`);
   const { filesFound, filesUnchanged, sessions, bytes, added, known, unreadable } = transcripts;
   if (dryRun) line(bold('Nothing was changed. An import would do this:'));

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import pc from 'picocolors';
 import { countCalls } from '../analysis/analysis-store.ts';
 import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import { parseClientVersion } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import { lookOr } from '../core/guards.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import { HOOK_MODES, type HookMode } from '../hooks/hooks.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
@@ -16,7 +16,7 @@ import { locate, type SetupProblem } from '../setup/manifest.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
 import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
-import { type CliContext, choice, EXIT, isKeptFromAgent, newCommand } from './context.ts';
+import { type CliContext, choice, EXIT, keepFromAgent, newCommand } from './context.ts';
 import { printJson } from './output.ts';
 
 const LESSON_MODES = ['off', 'suggest', 'daily'] as const;
@@ -73,27 +73,23 @@ export function installCommand(context: CliContext): Command {
 async function run(flags: Flags, context: CliContext): Promise<void> {
   const { env, platform, executablePath, isCompiled, cwd, now } = context;
   const choosesModel = flags.lessons !== undefined || flags.analyse !== undefined;
-  if (choosesModel && isKeptFromAgent('choose what a model does', 'install …', context)) return;
+  if (choosesModel) keepFromAgent('choose what a model does', 'install …', context);
   const paths = statePaths(env, platform);
   const mayAsk = context.isInteractive && !flags.json && !flags.dryRun;
   let { lessons, wake } = flags;
   // Existing settings mean that the user has decided before.
   if (mayAsk && paths !== undefined && !existsSync(paths.config)) {
-    const question = lessonQuestion(lessonCost(paths, context));
+    const question = lessonQuestion(paths, context);
     if (!choosesModel) lessons = (await context.confirm(question)) ? 'suggest' : 'off';
     wake ??= (await context.confirm(WAKE_QUESTION)) ? 'on' : 'off';
   }
+  const { analyse, hooks, mcp, clientVersion } = flags;
   const report = await install({
-    ...{ env, platform, executablePath, isCompiled, now },
-    projectDirectory: cwd,
-    dryRun: flags.dryRun === true,
-    ...(flags.analyse === undefined ? {} : { analysisOnSessionEnd: flags.analyse === 'yes' }),
-    ...(lessons === undefined ? {} : { lessonsModel: lessons }),
-    ...(wake === undefined ? {} : { wake }),
-    ...(flags.hooks === undefined ? {} : { hooks: flags.hooks }),
-    ...(flags.mcp === undefined ? {} : { mcp: flags.mcp === true ? 'all' : flags.mcp }),
-    ...(flags.clientVersion === undefined ? {} : { clientVersion: flags.clientVersion }),
-    run: runCommand,
+    ...{ env, platform, executablePath, isCompiled, now, run: runCommand },
+    ...{ projectDirectory: cwd, dryRun: flags.dryRun === true, hooks, clientVersion, wake },
+    analysisOnSessionEnd: analyse && analyse === 'yes',
+    lessonsModel: lessons,
+    mcp: mcp === true ? 'all' : mcp,
   });
   if (flags.json) printJson(report, context);
   else printReport(report, flags, context);
@@ -107,19 +103,19 @@ const WAKE_QUESTION =
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */
 export function printProblem(problem: SetupProblem, context: CliContext): void {
-  const { red } = pc.createColors(context.colour);
-  context.stderr(`${red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`);
+  context.stderr(
+    `${context.colours.red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`,
+  );
 }
 
 /** Warnings go to standard error: the report may be read by a program. */
 export function printWarnings(warnings: readonly string[], context: CliContext): void {
-  const { yellow } = pc.createColors(context.colour);
-  for (const warning of warnings) context.stderr(`${yellow('warning:')} ${warning}\n`);
+  for (const warning of warnings) context.stderr(`${context.colours.yellow('warning:')} ${warning}\n`);
 }
 
 /** One line for each thing that changed, or that was kept on purpose; directories go without saying. */
 export function printSteps(steps: readonly SetupStep[], context: CliContext): void {
-  const { dim, green } = pc.createColors(context.colour);
+  const { dim, green } = context.colours;
   for (const step of steps) {
     if (step.change === 'unchanged' || (step.what === 'directory' && step.note === undefined)) continue;
     const note = step.note === undefined ? '' : dim(` (${step.note})`);
@@ -133,7 +129,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
     return;
   }
   const print = (line: string) => context.stdout(`${line}\n`);
-  const { bold } = pc.createColors(context.colour);
+  const { bold } = context.colours;
   const { upToDate, steps, events, hooks, warnings, mcp } = report;
   if (upToDate) print(bold('Already installed, up to date.'));
   else if (flags.dryRun) print(bold('Nothing was changed. Install would do this:'));
@@ -173,32 +169,31 @@ const PRICES: readonly (readonly [part: string, usd: number])[] = [
 const ANSWER_FACTOR = 5;
 const PER_MILLION = 1e-6;
 
-/**
- * What lessons written by a model would take, in the user's own numbers: those of what is recorded, or else of the
- * transcripts that the client keeps. Rough on purpose. `tokens` and `usd` are of one analysis; null: not known.
- */
-function lessonCost(paths: StatePaths, context: CliContext) {
+/** Says roughly what it takes, by what is recorded of the user or else by the transcripts that the client keeps. */
+function lessonQuestion(paths: StatePaths, context: CliContext): string {
   const { analysisDays, analysisModel: model } = loadConfig(paths);
   const since = new Date(context.now().getTime() - analysisDays * MS_PER_DAY).toISOString();
-  const recorded = readRecorded(paths, since);
+  // A database that cannot be read is no reason not to ask; `doctor` says what is wrong with it.
+  const recorded = lookOr(() => readDatabase(paths, (db) => countCalls(since, db)), undefined);
   const isRecorded = recorded !== undefined && recorded.sessions > 0;
-  const failingCalls = isRecorded ? recorded.failed : null;
   const sessions = isRecorded ? recorded.sessions : countTranscripts(context);
-  const calls = failingCalls ?? sessions;
+  const calls = isRecorded ? recorded.failed : sessions;
   const bytes = Math.min(DATA_BYTES_MAX, calls * BYTES_PER_CALL + OTHER_BYTES) + INSTRUCTIONS_BYTES;
   const tokens = Math.ceil(bytes / BYTES_PER_TOKEN / ROUNDED_TO_TOKENS) * ROUNDED_TO_TOKENS;
-  const price = PRICES.find(([part]) => model.includes(part))?.[1];
-  const usd = price === undefined ? null : (tokens + ANSWER_TOKENS * ANSWER_FACTOR) * price * PER_MILLION;
-  return { sessions, failingCalls, tokens, usd, model };
-}
-
-/** A database that cannot be read is no reason not to ask. */
-function readRecorded(paths: StatePaths, since: string): ReturnType<typeof countCalls> | undefined {
-  try {
-    return readDatabase(paths, (db) => countCalls(since, db));
-  } catch {
-    return undefined; // `doctor` says what is wrong with it.
-  }
+  const [, usd] = PRICES.find(([part]) => model.includes(part)) ?? [];
+  const cost = (tokens + ANSWER_TOKENS * ANSWER_FACTOR) * (usd ?? 0) * PER_MILLION;
+  const seen = isRecorded
+    ? `${sessions} sessions and ${calls} failing calls recorded in the last days`
+    : `${sessions} sessions found`;
+  const price =
+    usd === undefined
+      ? `; the price of ${model} is not known`
+      : `, about ${cost.toFixed(2)} USD with ${model}`;
+  return (
+    'May a model read, at the end of a session and at most once a day for each project, what failed and what helped, and ' +
+    `write lessons of it? (${seen}; ${tokens} tokens each time${price}.) A lesson waits until you apply it. ` +
+    '"analyze --dry-run" prints what would be sent.'
+  );
 }
 
 function countTranscripts({ env, platform }: CliContext): number {
@@ -206,25 +201,4 @@ function countTranscripts({ env, platform }: CliContext): number {
   return place.kind === 'failed'
     ? 0
     : findFiles(join(place.claudeDirectory, 'projects'), '.jsonl').files.length;
-}
-
-/** The question of `install`, with its cost in the user's own numbers. */
-function lessonQuestion({
-  sessions,
-  failingCalls,
-  tokens,
-  usd,
-  model,
-}: ReturnType<typeof lessonCost>): string {
-  const seen =
-    failingCalls === null
-      ? `${sessions} sessions found`
-      : `${sessions} sessions and ${failingCalls} failing calls recorded in the last days`;
-  const price =
-    usd === null ? `; the price of ${model} is not known` : `, about ${usd.toFixed(2)} USD with ${model}`;
-  return (
-    'May a model read, at the end of a session and at most once a day for each project, what failed and what helped, and ' +
-    `write lessons of it? (${seen}; ${tokens} tokens each time${price}.) A lesson waits until you apply it. ` +
-    '"analyze --dry-run" prints what would be sent.'
-  );
 }

@@ -1,5 +1,4 @@
 import Table from 'cli-table3';
-import pc from 'picocolors';
 import { inertText, withoutFrames } from '../core/inert-text.ts';
 import { cleanText, cutText } from '../core/text.ts';
 import type { CliContext } from './context.ts';
@@ -9,10 +8,9 @@ const CORNERS = ['top-left', 'top-right', 'bottom-left', 'bottom-right', 'mid', 
 const NO_LINES = Object.fromEntries([...SIDES, ...CORNERS].map((part) => [part, '']));
 
 /** A table without lines; the heading is dim where colour is wanted. */
-export function newTable(head: string[], { colour }: CliContext) {
-  const { dim } = pc.createColors(colour);
+export function newTable(head: string[], { colours }: CliContext) {
   return new Table({
-    head: head.map(dim),
+    head: head.map(colours.dim),
     chars: { ...NO_LINES, middle: '  ' },
     // Its own colours are off: it decides on them by other environment variables.
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
@@ -66,10 +64,7 @@ function escaped(character: string): string {
   }).join('');
 }
 
-/**
- * Exactly as it is, for somebody who agrees to it: what would move the cursor, or make it read differently from what it
- * says, is shown by its number.
- */
+/** Exactly as it is, for somebody who agrees to it: what would move the cursor or mislead is shown by its number. */
 export function visible(text: string): string {
   const shown = (character: string) =>
     `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`;
@@ -85,8 +80,8 @@ export function visible(text: string): string {
 }
 
 /** A unified diff in colours. */
-export function colouredDiff(diff: string, { colour }: CliContext): string {
-  const { bold, cyan, green, red } = pc.createColors(colour);
+export function colouredDiff(diff: string, { colours }: CliContext): string {
+  const { bold, cyan, green, red } = colours;
   const paint = (line: string) => {
     if (line.startsWith('---') || line.startsWith('+++')) return bold(line);
     if (line.startsWith('@@')) return cyan(line);

@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from 'commander';
+import pc from 'picocolors';
 import { type CommandName, commandText } from '../clients/claude/setup.ts';
 import { reasonOf } from '../core/guards.ts';
 import { getProjectPath } from '../core/project.ts';
@@ -80,7 +81,7 @@ function contextOf(
     showsProgress: false,
     screen: () => undefined,
     onInterrupt: () => () => {},
-    colour: false,
+    colours: pc.createColors(false),
     isInteractive: false,
     isPrompt: true,
     confirm: async () => false,

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { Argument, type Command, CommanderError } from 'commander';
+import pc from 'picocolors';
 import { reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
@@ -114,7 +115,7 @@ function processContext(
     },
     executablePath: process.execPath,
     isCompiled: Bun.isStandaloneExecutable,
-    colour: wantsColour(env, stdout.isTTY === true),
+    colours: pc.createColors(wantsColour(env, stdout.isTTY === true)),
     isInteractive: process.stdin.isTTY === true && stdout.isTTY === true,
     confirm: confirmOnTerminal,
     agentMark: () => agentMark(env),
@@ -143,10 +144,7 @@ Examples:
 
 Exit codes: 0 ran, 1 no such hook. Never 2: the client would take that for a veto.`;
 
-/**
- * `hook`: what the client runs. main.ts runs hooks before anything else is loaded; only calls
- * for help and wrong calls come here.
- */
+/** `hook`: what the client runs. main.ts itself runs the hooks; only calls for help and wrong calls come here. */
 function hookCommand(context: CliContext): Command {
   const command = newCommand('hook', context)
     .description('run one hook on the event on standard input; the client does that')

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import pc from 'picocolors';
+import { lookOr } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
+import type { Sqlite } from '../database/sqlite.ts';
 import { requesterHere } from '../runs/requester.ts';
 import { undelivered } from '../runs/store/outbox.ts';
 import { readRuns } from '../runs/store/rows.ts';
@@ -70,25 +71,18 @@ function readStatus({ paths, config }: CliState, context: CliContext) {
 
 const NOTHING_LEARNED: LearningState = { runs: [], suggestions: {}, given: [] };
 
-/** Of background runs; `undeliveredHere`: the results of this project that nobody has taken in. */
-type RunCounts = ReturnType<typeof countEverywhere> & { readonly undeliveredHere: number };
-
 /** Null where there was never a run, or what is known of them cannot be read, of which doctor tells more. */
-function readRunCounts(paths: StatePaths, context: CliContext): RunCounts | null {
-  try {
-    const { key } = requesterHere(context);
-    const counts = readRuns(paths, (db) => ({
-      ...countEverywhere(db),
-      undeliveredHere: undelivered(key, db),
-    }));
-    return counts ?? null;
-  } catch {
-    return null;
-  }
+function readRunCounts(paths: StatePaths, context: CliContext) {
+  /** `undeliveredHere`: the results of this project that nobody has taken in. */
+  const count = (db: Sqlite) => ({
+    ...countEverywhere(db),
+    undeliveredHere: undelivered(requesterHere(context).key, db),
+  });
+  return lookOr(() => readRuns(paths, count), undefined) ?? null;
 }
 
 function printStatus(status: Status, context: CliContext): void {
-  const { bold, dim, green, red, yellow } = pc.createColors(context.colour);
+  const { bold, dim, green, red, yellow } = context.colours;
   const print = (text: string) => context.stdout(`${text}\n`);
   const { database, home, waiting, unread, runs } = status;
   const state = status.enabled ? green('on') : yellow('off (enabled: false)');
@@ -115,7 +109,7 @@ function printStatus(status: Status, context: CliContext): void {
 }
 
 /** How background runs stand, and what to do next. */
-function runLines({ active, waiting, undelivered, undeliveredHere }: RunCounts): string {
+function runLines({ active, waiting, undelivered, undeliveredHere }: NonNullable<Status['runs']>): string {
   const facts = [
     waiting > 0 ? `${active} active (${waiting} waiting)` : `${active} active`,
     `${counted(undelivered, 'result')} not read${undeliveredHere > 0 ? ` (${undeliveredHere} here)` : ''}`,
@@ -192,13 +186,8 @@ export function doctorCommand(context: CliContext): Command {
 }
 
 function printCheck({ name, status, detail, remedy }: Check, context: CliContext): void {
-  const colours = pc.createColors(context.colour);
-  const mark = {
-    ok: colours.green('ok     '),
-    warning: colours.yellow('warning'),
-    failed: colours.red('failed '),
-    skipped: colours.dim('skipped'),
-  }[status];
-  context.stdout(`${mark}  ${colours.bold(name.padEnd(13))}  ${shownText(detail)}\n`);
+  const { bold, dim, green, red, yellow } = context.colours;
+  const paint = { ok: green, warning: yellow, failed: red, skipped: dim }[status];
+  context.stdout(`${paint(status.padEnd(7))}  ${bold(name.padEnd(13))}  ${shownText(detail)}\n`);
   if (remedy !== undefined) context.stdout(`${' '.repeat(24)}→ ${remedy}\n`);
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import type { StatePaths } from '../core/state-paths.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
@@ -27,11 +26,11 @@ const MS_PER_HOUR = 3_600_000;
 const PREFIX_LENGTH_MIN = 4;
 const IDS_NAMED_MAX = 5;
 
-/** `number`: by which a person may name it; it stays the same when others are decided on. */
-type Numbered = Suggestion & { readonly number: number };
+/** `number`: by which a person may name it here, also when others are decided on; null in a list of another project. */
+type Row = Suggestion & { readonly number: number | null };
 
 /** Every suggestion of a project and of none, after taking in what other implementations left; undefined: of all. */
-function numbered(project: CliProject | undefined, paths: StatePaths, now: Date): Numbered[] {
+function numbered(project: CliProject | undefined, paths: StatePaths, now: Date): Row[] {
   if (!existsSync(paths.database) && !existsSync(paths.spool)) return [];
   return writeDatabase(paths, (db) => {
     const since = new Date(now.getTime() - CACHED_HOURS * MS_PER_HOUR).toISOString();
@@ -41,41 +40,29 @@ function numbered(project: CliProject | undefined, paths: StatePaths, now: Date)
   });
 }
 
-/**
- * The suggestion that a person means: by the beginning of its id, or by the number that `suggestions` prints here.
- * Undefined after saying why it is none.
- */
-export function pickSuggestion(word: string, paths: StatePaths, context: CliContext): Suggestion | undefined {
+/** The suggestion that is meant, by the beginning of its id or by the number that `suggestions` prints here; else fails. */
+export function pickSuggestion(word: string, paths: StatePaths, context: CliContext): Suggestion {
+  const notFound = (what: string) => fail(context, EXIT.notFound, `find ${what}`);
   const here = numbered(projectHere(paths, context), paths, context.now());
   if (/^\d{1,9}$/.test(word)) {
     const found = here[Number(word) - 1];
     if (found !== undefined) return found;
     const count = here.length === 0 ? 'there is none in this project' : `there are ${here.length} here`;
-    return notFound(`the suggestion number ${word}: ${count}`, context);
+    return notFound(`the suggestion number ${word}: ${count}`);
   }
   if (word.length < PREFIX_LENGTH_MIN) {
     const what = `use "${word}": give a number, or at least ${PREFIX_LENGTH_MIN} characters of an id`;
     fail(context, EXIT.usage, what);
-    return undefined;
   }
   const found = existsSync(paths.database) ? writeDatabase(paths, (db) => findSuggestions(word, db)) : [];
   const [only, ...others] = found;
-  if (only === undefined)
-    return notFound(`the suggestion "${word}". See "self-generation suggestions"`, context);
+  if (only === undefined) return notFound(`the suggestion "${word}". See "self-generation suggestions"`);
   if (others.length === 0 || only.id === word) return only;
   const ids = found.slice(0, IDS_NAMED_MAX).map(({ id }) => id);
-  return notFound(`one suggestion "${word}": ${found.length} begin so (${ids.join(', ')})`, context);
-}
-
-function notFound(what: string, context: CliContext): undefined {
-  fail(context, EXIT.notFound, `find ${what}`);
-  return undefined;
+  return notFound(`one suggestion "${word}": ${found.length} begin so (${ids.join(', ')})`);
 }
 
 type Flags = { readonly all?: true; readonly project?: string; readonly json?: true };
-
-/** `number`: by which `apply` and `dismiss` know it here; null in a list of another project. */
-type Row = Suggestion & { readonly number: number | null };
 
 const EXAMPLES = `
 A suggestion keeps its number when you decide on another one.
@@ -101,17 +88,17 @@ export function suggestionsCommand(context: CliContext): Command {
 
 function list(flags: Flags, { paths }: CliState, context: CliContext): void {
   const scope = findScope(flags.project, paths, context);
-  if (scope === undefined) return;
   const project = scope.kind === 'all' ? undefined : projectOfDirectory(scope.path);
   const isHere = project?.path === projectHere(paths, context).path;
   const rows = numbered(project, paths, context.now())
     .filter(({ status }) => flags.all || status === 'new' || status === 'shown')
     .map((row) => (isHere ? row : { ...row, number: null }));
-  const { dim } = pc.createColors(context.colour);
   const none = flags.all
     ? 'No suggestions.\n'
     : 'No suggestion waits for a decision. "self-generation analyze" looks for some.\n';
-  const next = dim('Apply one with "self-generation apply N", which shows a diff and asks first.\n');
+  const next = context.colours.dim(
+    'Apply one with "self-generation apply N", which shows a diff and asks first.\n',
+  );
   if (flags.json) printJson({ suggestions: rows }, context);
   else if (rows.length === 0) context.stdout(none);
   else context.stdout(`${rows.map((row) => describe(row, context)).join('')}${next}`);
@@ -119,9 +106,8 @@ function list(flags: Flags, { paths }: CliState, context: CliContext): void {
 
 function describe(
   { number, id, type, status, summary, evidence, text, details, project, why }: Row,
-  { colour }: CliContext,
+  { colours: { bold, dim, green, yellow } }: CliContext,
 ): string {
-  const { bold, dim, green, yellow } = pc.createColors(colour);
   const paint = status === 'applied' ? green : status === 'new' ? yellow : dim;
   const place = project === 'all' ? 'all projects' : project;
   const hook = details.hook ? describeDeclaration(details.hook) : CONTAINS_CODE;

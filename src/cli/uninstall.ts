@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import { leaveWorktree } from '../runs/workspace/worktree.ts';
 import { runsWithTrees } from '../setup/background-runs.ts';
@@ -75,13 +74,12 @@ async function leaveWorktrees(env: Environment, platform: string): Promise<strin
 }
 
 function printReport(report: UninstallReport, flags: Flags, context: CliContext): void {
-  const { bold } = pc.createColors(context.colour);
   const isUnchanged = report.steps.every(({ change }) => change === 'unchanged' || change === 'kept');
   const done = flags.dryRun
     ? 'Nothing was changed. Uninstall would do this:'
     : 'Uninstalled self-generation.';
   const title = isUnchanged ? 'Nothing to remove: self-generation is not installed.' : done;
-  if (report.kind === 'done') context.stdout(`${bold(title)}\n`);
+  if (report.kind === 'done') context.stdout(`${context.colours.bold(title)}\n`);
   printSteps(report.steps, context);
   if (report.kind === 'failed') printProblem(report, context);
   else printWarnings(report.warnings, context);

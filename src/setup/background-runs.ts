@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { lookOr } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
@@ -72,12 +73,8 @@ export function treesLeft({ worktrees }: Pick<StatePaths, 'worktrees'>): string[
 /** One warning for each working tree that stays, with the command that removes it. */
 export function keptTreeWarnings(paths: StatePaths): string[] {
   const trees = treesLeft(paths);
-  let runs: readonly Run[] = [];
-  try {
-    runs = readRuns(paths, allRuns) ?? [];
-  } catch {
-    // The trees are there all the same, only their repositories are not known.
-  }
+  // Without the database the trees are there all the same, only their repositories are not known.
+  const runs = lookOr(() => readRuns(paths, allRuns), undefined) ?? [];
   return trees.map((path) => {
     const repository = runs.find(({ worktree }) => worktree?.path === path)?.worktree?.repository ?? path;
     return `The working tree "${path}" of a sub-agent stays: it may hold work that is nowhere else. Look at it, then remove it: git -C "${repository}" worktree remove --force "${path}"`;

@@ -11,26 +11,26 @@ import {
   unknownEvents,
 } from '../clients/claude/setup.ts';
 import { clientNamed } from '../clients/clients.ts';
-import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
+import { isRecord, type Json, lookOr, parseJson, readRecord, readString } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { HOOKS, type HookMode, type HookName } from '../hooks/hooks.ts';
 import { loadRunSettings } from '../settings/run-settings.ts';
 import { hasSameBytes } from '../system/atomic-file.ts';
 import type { CommandResult } from '../system/run-command.ts';
 import { type CheckWorld, type Finding, failed, ok, skipped, warning } from './checks.ts';
-import { readText } from './file-plan.ts';
+import { orRefused, readText } from './file-plan.ts';
 import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
-import { type McpOwner, mcpFile, titlesOf } from './mcp-registration.ts';
+import { mcpFile, titlesOf } from './mcp-registration.ts';
 import {
   type FoundEntry,
+  hasHook,
   inspectHooks,
   isApplied,
   ownerOf,
   type Registration,
   registerHooks,
   registrationFor,
-  unregisterHooks,
 } from './settings-file.ts';
 
 /** Doctor's checks of what install and apply have put on this machine. */
@@ -83,7 +83,7 @@ function checkSettings(
   place: Place,
   client: ClientVersion,
   mode: HookMode,
-  { platform, install }: CheckWorld,
+  { install }: CheckWorld,
 ): Finding[] {
   const { settings } = place;
   const remedy = `Run: ${install}`;
@@ -92,9 +92,9 @@ function checkSettings(
   const version = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(version);
   const wakes = loadRunSettings(place.paths).announce.wake === 'on';
-  const registration = registrationFor({ place, platform, features, mode, wakes, binaryBefore: undefined });
-  const found = inspectHooks(text, registration);
-  if (found.kind === 'refused')
+  const registration = registrationFor(place, features, { mode, wakes });
+  const found = orRefused(() => inspectHooks(text, registration));
+  if ('reason' in found)
     return [failed(`${settings}, ${found.reason}`, 'Until then the client ignores the whole file')];
   const findings = entryProblems(found.entries, registration, remedy);
   if (found.isDisabled)
@@ -108,9 +108,15 @@ function checkSettings(
     findings.push(failed(detail, remedy));
   }
   if (findings.length > 0) return findings;
-  if (version !== undefined && registerHooks(text, registration).kind === 'edited')
+  if (version !== undefined && changes(text, () => registerHooks(text, registration)))
     return [warning(`${settings} is not as this version would write it`, remedy)];
   return [ok(`${found.entries.length} hooks in ${settings}; ${MODE_WORDS[mode]}`)];
+}
+
+/** Whether the edit is needed and can be made. */
+function changes(text: string, edit: () => string): boolean {
+  const after = orRefused(edit);
+  return typeof after === 'string' && after !== text;
 }
 
 function entryProblems(entries: readonly FoundEntry[], { hooks }: Registration, remedy: string): Finding[] {
@@ -120,22 +126,21 @@ function entryProblems(entries: readonly FoundEntry[], { hooks }: Registration, 
   const missing = hooks.filter((hook) => !ours.some((entry) => isSame(entry, hook)));
   const twice = ours.filter((entry, index) => ours.findIndex((one) => isSame(one, entry)) !== index);
   const earlier = entries.filter(({ kind }) => kind === 'predecessor');
-  const named = (some: readonly Omit<FoundEntry, 'kind'>[]) =>
-    [...new Set(some.map(({ event }) => event))].join(', ');
-  return [
-    ...(missing.length > 0
-      ? [failed(`not registered: ${missing.map(({ event }) => event).join(', ')}`, remedy)]
-      : []),
-    ...(twice.length > 0 ? [warning(`registered twice: ${named(twice)}`, remedy)] : []),
-    ...(earlier.length > 0
-      ? [warning(`hooks of an earlier self-generation are registered: ${named(earlier)}`, remedy)]
-      : []),
-  ];
+  const eventsOf = (some: readonly FoundEntry[]) => [...new Set(some.map(({ event }) => event))];
+  const problems = [
+    [failed, 'not registered', missing.map(({ event }) => event)],
+    [warning, 'registered twice', eventsOf(twice)],
+    [warning, 'hooks of an earlier self-generation are registered', eventsOf(earlier)],
+  ] as const;
+  return problems
+    .filter(([, , events]) => events.length > 0)
+    .map(([finding, words, events]) => finding(`${words}: ${events.join(', ')}`, remedy));
 }
 
 /** Whether the client asks each hook that the user applied from a suggestion; nothing when there is none. */
 export function checkApplied(world: Pick<CheckWorld, 'paths' | 'env' | 'platform'>): Finding[] {
-  const hooks = appliedHooks(world);
+  // The database has a check of its own.
+  const hooks = lookOr(() => listAppliedFiles(world.paths), []).filter(({ type }) => type === 'hook');
   const findings = hooks.flatMap((hook) => {
     const objection = objectionTo(hook, world);
     if (objection === undefined) return [];
@@ -146,14 +151,6 @@ export function checkApplied(world: Pick<CheckWorld, 'paths' | 'env' | 'platform
   return [ok(`${counted(hooks.length, 'hook')} as applied`)];
 }
 
-function appliedHooks({ paths }: Pick<CheckWorld, 'paths'>): AppliedFile[] {
-  try {
-    return listAppliedFiles(paths).filter(({ type }) => type === 'hook');
-  } catch {
-    return []; // The database has a check of its own.
-  }
-}
-
 function objectionTo(
   { id, path, sha256 }: AppliedFile,
   { env, platform }: Pick<CheckWorld, 'env' | 'platform'>,
@@ -161,9 +158,10 @@ function objectionTo(
   if (sha256 !== undefined) return `${path} is code that a model wrote, which is run no more`;
   const place = locate(env, platform);
   if (place.kind === 'failed') return undefined; // The check of the registration says so.
-  const owner = ownerOf(place, platform, knownManifest(place.paths.manifest)?.binary);
-  const found = unregisterHooks(readText(path) ?? '', (entry) => isApplied(entry, id, owner));
-  return found.kind === 'unchanged' ? `it is not registered in ${path}` : undefined;
+  const owner = ownerOf({ ...place, binaryBefore: knownManifest(place.paths.manifest)?.binary });
+  const text = readText(path) ?? '';
+  const found = orRefused(() => hasHook(text, (entry) => isApplied(entry, id, owner)));
+  return found === false ? `it is not registered in ${path}` : undefined;
 }
 
 const TIME_LIMIT_MS = 10_000;
@@ -192,10 +190,7 @@ const SESSION: readonly (readonly [hook: HookName, input: Json])[] = [
   ['session-summary', { reason: 'other' }],
 ];
 
-/**
- * Runs every hook once, in a throw-away directory, with the environment at hand, and looks whether the client could read
- * its answer and whether the sub-agent is told of the error.
- */
+/** Runs each hook once, in a throw-away directory: can the client read the answer, is the sub-agent told of the error? */
 export async function checkHooks(world: ProgramWorld): Promise<Finding> {
   const { binary, env, run, install, paths, isCompiled } = world;
   if (!isCompiled && !existsSync(paths.binary)) return skipped('this is not the compiled program');
@@ -260,9 +255,8 @@ export async function checkMcp(world: CheckWorld): Promise<Finding[]> {
   const records = knownManifest(paths.manifest)?.mcp ?? [];
   const place = locate(env, platform);
   if (records.length === 0 || place.kind === 'failed') return []; // The check of the hooks says why there is no place.
-  const owner = { place, env, platform, binaryBefore: undefined };
   const findings = [
-    ...records.map((record) => checkRecord(record, owner, world.install)),
+    ...records.map((record) => checkRecord(record, place, world.install)),
     await checkAnswer(world),
   ].filter((finding) => finding !== undefined);
   if (findings.length > 0) return findings;
@@ -270,7 +264,7 @@ export async function checkMcp(world: CheckWorld): Promise<Finding[]> {
   return [ok(`answers, and is registered with ${titlesOf(clients)}`)];
 }
 
-function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: string): Finding | undefined {
+function checkRecord({ client, path }: McpRecord, place: Place, install: string): Finding | undefined {
   const text = readText(path);
   const remedy = `Run: ${install} --mcp ${isCommand(client) ? 'claude' : client}`;
   const differs = warning(`${path} is not as this version would write it`, remedy);
@@ -279,7 +273,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
     return text === commandText(COMMANDS[client]) ? undefined : differs;
   }
   const { title } = clientNamed(client);
-  const file = mcpFile(client, owner, path);
+  const file = mcpFile(client, place, path);
   const entry = text === undefined ? undefined : file.read(text);
   if (text === undefined || entry === undefined)
     return warning(`${title} does not have it: it is not in ${path}`, remedy);
@@ -292,7 +286,7 @@ function checkRecord({ client, path }: McpRecord, owner: McpOwner, install: stri
     const detail = `${title} does not hand ${heldBack.join(', ')} on to it, from which a provider takes its key`;
     return warning(detail, remedy);
   }
-  return file.set(text, () => false).kind === 'edited' ? differs : undefined;
+  return changes(text, () => file.set(text, () => false)) ? differs : undefined;
 }
 
 /** What is wrong with the server itself; undefined when it answers and ends with its input. */

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isRecord, parseJson, readString, reasonOf } from '../core/guards.ts';
+import { isRecord, lookOr, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
 import { pruneOldEvents } from '../database/retention.ts';
@@ -130,27 +130,17 @@ export function moveAway(database: string, maker: string): string {
 export function checkDatabase({ paths }: CheckWorld): Finding {
   const { database } = paths;
   const state = inspectDatabase(paths);
-  switch (state.kind) {
-    case 'absent':
-      return ok('none yet; the first recorded event makes it');
-    case 'unreadable': {
-      const remedy = state.isForeign ? moveAway(database, 'hook') : LOOK_AGAIN;
-      return failed(`${database}: ${state.reason}`, remedy);
-    }
-    case 'damaged':
-      return failed(`${database} is damaged: ${state.findings.join('; ')}`, moveAway(database, 'hook'));
-    case 'sound': {
-      const { events, knownFixes } = state.counts;
-      const total = Object.values(events).reduce((sum, count) => sum + count, 0);
-      const fixes = knownFixes === 1 ? '1 known fix' : `${knownFixes} known fixes`;
-      const detail = `${counted(total, 'event')}, ${fixes}, integrity ok`;
-      if (state.isCurrent) return ok(detail);
-      return warning(
-        `${detail}; its schema version ${state.schemaVersion} is not that of this program`,
-        NEWER,
-      );
-    }
-  }
+  if (state.kind === 'absent') return ok('none yet; the first recorded event makes it');
+  if (state.kind === 'unreadable')
+    return failed(`${database}: ${state.reason}`, state.isForeign ? moveAway(database, 'hook') : LOOK_AGAIN);
+  if (state.kind === 'damaged')
+    return failed(`${database} is damaged: ${state.findings.join('; ')}`, moveAway(database, 'hook'));
+  const { events, knownFixes } = state.counts;
+  const total = Object.values(events).reduce((sum, count) => sum + count, 0);
+  const fixes = knownFixes === 1 ? '1 known fix' : `${knownFixes} known fixes`;
+  const detail = `${counted(total, 'event')}, ${fixes}, integrity ok`;
+  if (state.isCurrent) return ok(detail);
+  return warning(`${detail}; its schema version ${state.schemaVersion} is not that of this program`, NEWER);
 }
 
 /** Takes in waiting recordings and migrates, as the next recording hook would, but without its time limit. */
@@ -246,12 +236,8 @@ export function checkHeartbeats({ paths }: CheckWorld): Finding {
 
 /** Whether stored texts are kept from agents because they are shaped like instructions. */
 export function checkWithheld({ paths }: CheckWorld): Finding {
-  let withheld: ReturnType<typeof listWithheld>;
-  try {
-    withheld = listWithheld(paths);
-  } catch {
-    return skipped('the database cannot be read');
-  }
+  const withheld = lookOr(() => listWithheld(paths), undefined);
+  if (withheld === undefined) return skipped('the database cannot be read');
   if (withheld.length === 0) return ok('no stored text is shaped like an instruction');
   const shown = withheld
     .slice(0, SHOWN_MAX)

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { findClientVersion } from '../clients/claude/setup.ts';
 import { reasonOf } from '../core/guards.ts';
-import { type Environment, statePaths } from '../core/state-paths.ts';
-import type { RunCommand } from '../system/run-command.ts';
+import { statePaths } from '../core/state-paths.ts';
 import { checkRuns } from './background-runs.ts';
 import {
   checkApplied,
@@ -30,15 +29,9 @@ import {
 } from './checks.ts';
 import { runLiveCheck } from './live-check.ts';
 
-export type DoctorOptions = {
-  readonly env: Environment;
-  readonly platform: string;
-  readonly executablePath: string;
-  readonly isCompiled: boolean;
+export type DoctorOptions = Omit<ProgramWorld, 'paths' | 'binary' | 'install'> & {
   /** Also run the real client against a scripted model on this machine. */
   readonly live: boolean;
-  readonly now: Date;
-  readonly run: RunCommand;
   /** Called before each check, for progress. */
   readonly onStart: (name: string) => void;
 };

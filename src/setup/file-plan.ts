@@ -12,7 +12,7 @@ import {
 import { basename, dirname, extname, join, parse } from 'node:path';
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from 'diff';
 import { z } from 'zod';
-import { isRecord, reasonOf } from '../core/guards.ts';
+import { isRecord, lookOr, reasonOf } from '../core/guards.ts';
 import { resolveLinks, writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 
@@ -68,14 +68,6 @@ type Undo = () => void;
 /** Collects what has been done, and how to undo it. */
 export type Work = { readonly dryRun: boolean; readonly steps: SetupStep[]; readonly undo: Undo[] };
 
-/** The result of editing a text. */
-export type TextEdit =
-  | { readonly kind: 'edited'; readonly text: string }
-  | { readonly kind: 'unchanged' }
-  | Refusal;
-/** `emptied`: nothing but ours was in it; whoever made the file may delete it. */
-export type TextRemoval = TextEdit | { readonly kind: 'emptied'; readonly text: string };
-
 export type Refusal = { readonly kind: 'refused'; readonly reason: string };
 
 /** `Cannot …: <reason>.` */
@@ -104,11 +96,21 @@ const ATTEMPTS_MAX = 2;
 const UNNAMED_COPY = /^apply-\w+\./;
 const UNNAMED_COPIES_MAX = 20;
 
-/** A plan cannot be made; the message is the reason of the refusal. */
+/** A plan cannot be made, or a text not be edited; the message is the reason of the refusal. */
 export class Refused extends Error {}
 
+/** What is ours cannot be taken out of a file. */
+export class RefusedRemoval extends Refused {
+  readonly file: Pick<FileChange, 'path' | 'what'>;
+
+  constructor(file: RefusedRemoval['file'], reason: string) {
+    super(reason);
+    this.file = file;
+  }
+}
+
 /** A file cannot be read as text that could be written back unharmed. */
-export class UnreadableFile extends Refused {}
+export class UnreadableFile extends Error {}
 
 /** A file is not as it was when the change was planned. */
 class ChangedFile extends Error {}
@@ -118,10 +120,7 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/**
- * The text of a file, byte order mark included, so that writing it back gives the same bytes; undefined when there is
- * none. @throws UnreadableFile
- */
+/** The text of a file, byte order mark included, to be written back as it is; undefined without one. @throws UnreadableFile */
 export function readText(path: string): string | undefined {
   try {
     const { size } = statSync(path);
@@ -141,7 +140,7 @@ export function orRefused<Plan>(plan: () => Plan): Plan | Refusal {
   try {
     return plan();
   } catch (error) {
-    if (error instanceof Refused) return refused(error.message);
+    if (error instanceof Refused || error instanceof UnreadableFile) return refused(error.message);
     throw error;
   }
 }
@@ -201,13 +200,8 @@ export function perform(plan: FilePlan): {
 
 /** Runs the undo functions, the last first, and empties the list. Never throws. */
 export function rollBack(undo: Undo[]): void {
-  for (const step of undo.splice(0).reverse()) {
-    try {
-      step();
-    } catch {
-      // What cannot be undone is left; the failure that led here is the one to report.
-    }
-  }
+  // What cannot be undone is left; the failure that led here is the one to report.
+  for (const step of undo.splice(0).reverse()) lookOr(step, undefined);
 }
 
 /** Neither replaces nor undoes what somebody else has written since. A dangling symbolic link counts as a file. */
@@ -280,7 +274,8 @@ type FileEdit = {
   readonly path: string;
   readonly what: SetupStep['what'];
   readonly note?: string;
-  readonly edit: (text: string | undefined) => TextEdit;
+  /** Returns the text as it has to be. @throws Refused */
+  readonly edit: (text: string | undefined) => string;
   /** How the name of a copy begins, where it is not `what`. */
   readonly name?: string;
   /** Whether a text has something of ours in it, and so is not the user's original. */
@@ -290,43 +285,38 @@ type FileEdit = {
 };
 
 export type EditedFile = {
-  readonly kind: 'edited' | 'unchanged';
+  readonly isChanged: boolean;
   /** From which planRestore() restores the file. */
   readonly record: FileRecord;
   /** Directories that were made for it, outermost first. */
   readonly directories: readonly string[];
 };
 
-/**
- * Changes a file so that uninstall can restore it. When another program writes it at the same time, it is planned once
- * more. @throws Error when a file cannot be read or written.
- */
+/** Changes a file so that uninstall can restore it; once more when another program writes it meanwhile. @throws Refused */
 export function editFile(
   { path, what, edit, note, name = what, holdsOurs, known }: FileEdit,
   { backups, now, work }: { readonly backups: string; readonly now: () => Date; readonly work: Work },
-): EditedFile | Refusal {
+): EditedFile {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const before = readText(path);
-    const result = edit(before);
-    if (result.kind === 'refused') return result;
-    const after = result.kind === 'unchanged' ? before : result.text;
+    const after = edit(before);
+    const isChanged = after !== before;
     const file = { path: resolveLinks(path), what, before, after, mode: 0o600, ...(note && { note }) };
     const files = withCopy(file, { backups, name: name + extname(path), now });
     try {
       const directories = performSteps({ files }, work);
-      const { kind } = result;
-      if (kind === 'unchanged' && known !== undefined) return { kind, record: known, directories };
+      if (!isChanged && known !== undefined) return { isChanged, record: known, directories };
       const copy = files.find((one) => one.what === 'backup')?.path;
       const isUsers = before !== undefined && copy !== undefined && !holdsOurs?.(before);
       const standing = isUsers
         ? ({ kind: 'saved', backup: copy, sha256: sha256(before) } as const)
         : standingBefore(before, known);
-      return { kind, record: { path, before: standing, writtenSha256: sha256(after ?? '') }, directories };
+      return { isChanged, record: { path, before: standing, writtenSha256: sha256(after) }, directories };
     } catch (error) {
       if (!(error instanceof ChangedFile)) throw error;
     }
   }
-  return refused('another program keeps changing the file');
+  throw new Refused('another program keeps changing the file');
 }
 
 /** What an earlier install found, as long as nobody has edited the file since. */
@@ -335,34 +325,36 @@ function standingBefore(text: string | undefined, known: FileRecord | undefined)
   return known?.writtenSha256 === sha256(text) ? known.before : { kind: 'edited-since' };
 }
 
-export type PlannedRestore =
-  | { readonly kind: 'planned'; readonly file: FileChange }
-  | (Refusal & { readonly path: string });
+/** How a text looks without what is ours. */
+export type Removal = {
+  /** The same text when nothing in it is ours. `original`: what stood there before, where that is known. @throws Refused */
+  readonly remove: (text: string, original?: string) => string;
+  /** Whether nothing is left, so that whoever made the file may delete it. Without this: whether it is blank. */
+  readonly isEmpty?: (text: string) => boolean;
+};
 
 /**
  * Plans how a file that we have changed is restored: to the same bytes as before when nobody has edited it since;
- * otherwise only what is ours is taken out, by `remove`. @throws UnreadableFile
+ * otherwise only what is ours is taken out. @throws UnreadableFile, RefusedRemoval
  */
 export function planRestore(
   { path, before, writtenSha256 }: Pick<FileRecord, 'path'> & Partial<FileRecord>,
   what: SetupStep['what'],
-  remove: (text: string, original?: string) => TextRemoval,
-): PlannedRestore {
+  { remove, isEmpty = (text) => text.trim() === '' }: Removal,
+): FileChange {
   const text = readText(path);
   const file = { path: resolveLinks(path), what, before: text, mode: 0o600 };
-  const planned = (after: string | undefined) => ({ kind: 'planned', file: { ...file, after } }) as const;
-  if (text === undefined) return planned(text);
+  if (text === undefined) return { ...file, after: undefined };
   const original = originalOf(before);
   const wasAbsent = before?.kind === 'absent';
   if (writtenSha256 === sha256(text)) {
-    if (wasAbsent) return planned(undefined);
-    if (original !== undefined && remove(original).kind === 'unchanged')
-      return { kind: 'planned', file: { ...file, after: original, restores: true } };
+    if (wasAbsent) return { ...file, after: undefined };
+    if (original !== undefined && orRefused(() => remove(original)) === original)
+      return { ...file, after: original, restores: true };
   }
-  const result = remove(text, original);
-  if (result.kind === 'refused') return { ...result, path };
-  if (result.kind === 'unchanged') return planned(text);
-  return planned(result.kind === 'emptied' && wasAbsent ? undefined : result.text);
+  const rest = orRefused(() => remove(text, original));
+  if (typeof rest !== 'string') throw new RefusedRemoval({ path, what }, rest.reason);
+  return { ...file, after: rest !== text && wasAbsent && isEmpty(rest) ? undefined : rest };
 }
 
 /** The text of the copy from before our first edit; undefined when there is none, or it has been changed. */

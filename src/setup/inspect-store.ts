@@ -159,7 +159,6 @@ export function listNewestFixes(paths: StatePaths, limit: number) {
   });
   return fixes ?? [];
 }
-export type KnownFix = ReturnType<typeof listNewestFixes>[number];
 
 export type KnownProject = { readonly name: string; readonly path: string; readonly events: number };
 

@@ -22,7 +22,7 @@ import {
 } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
-import { editFile, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
+import { editFile, Refused, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
 import {
   type Failure,
   hookModeIn,
@@ -33,14 +33,14 @@ import {
   mergeManifest,
   type Place,
 } from './manifest.ts';
-import { type McpReport, type McpRequest, mcpWarnings, registerMcp } from './mcp-registration.ts';
+import { type McpReport, type McpRequest, registerMcp } from './mcp-registration.ts';
 import {
+  hasHook,
   inspectHooks,
   type Registration,
   recogniseEntry,
   registerHooks,
   registrationFor,
-  unregisterHooks,
 } from './settings-file.ts';
 
 export type InstallOptions = {
@@ -54,15 +54,15 @@ export type InstallOptions = {
   readonly projectDirectory: string;
   readonly dryRun: boolean;
   /** What the user answered; written where there are no settings yet. */
-  readonly analysisOnSessionEnd?: boolean;
-  readonly lessonsModel?: Config['lessons']['model'];
-  readonly wake?: RunSettings['announce']['wake'];
+  readonly analysisOnSessionEnd?: boolean | undefined;
+  readonly lessonsModel?: Config['lessons']['model'] | undefined;
+  readonly wake?: RunSettings['announce']['wake'] | undefined;
   /** How the hooks are to be registered; undefined: as an earlier install did. */
-  readonly hooks?: HookMode;
+  readonly hooks?: HookMode | undefined;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
-  readonly mcp?: McpRequest;
+  readonly mcp?: McpRequest | undefined;
   /** `X.Y.Z`: taken instead of asking the client. */
-  readonly clientVersion?: string;
+  readonly clientVersion?: string | undefined;
   readonly run: RunCommand;
   readonly now: () => Date;
 };
@@ -86,31 +86,29 @@ export type InstallReport =
  * file is as it was or complete. Never throws: a failure is a report that says what to do.
  */
 export async function install(options: InstallOptions): Promise<InstallReport> {
-  const place = locate(options.env, options.platform);
-  if (place.kind === 'failed') return place;
+  const located = locate(options.env, options.platform);
+  if (located.kind === 'failed') return located;
   if (!options.isCompiled) {
     const reason = `this is the source, run by "${options.executablePath}", and not the compiled program`;
     return failure('install', reason, 'Run "bun run build" and then "dist/self-generation install".');
   }
-  const { paths } = place;
+  const { paths } = located;
   const { now } = options;
+  const earlier = knownManifest(paths.manifest);
+  const place = { ...located, binaryBefore: earlier?.binary };
   const client = options.clientVersion
     ? ({ kind: 'known', version: options.clientVersion, path: '' } as const)
     : await findClientVersion(options);
   const clientVersion = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(clientVersion);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
-  const refuse = (reason: string) => failure(`register hooks in "${place.settings}"`, reason);
   try {
-    const earlier = knownManifest(paths.manifest);
     const mode = options.hooks ?? hookModeIn(earlier);
-    const owner = { ...options, place, binaryBefore: earlier?.binary };
     const isConfigured = existsSync(paths.config);
     const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(paths).announce.wake;
-    const registration = registrationFor({ ...owner, features, mode, wakes: wake === 'on' });
+    const registration = registrationFor(place, features, { mode, wakes: wake === 'on' });
     const text = readText(place.settings);
-    const preview = registerHooks(text, registration);
-    if (preview.kind === 'refused') return refuse(preview.reason);
+    registerHooks(text, registration); // Refuses before anything is changed.
     const ownsHome = isMissingOrEmpty(paths.home);
     const directories = makeDirectories(paths, work);
     copyBinary(options.executablePath, paths.binary, work);
@@ -121,21 +119,17 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
         path: place.settings,
         what: 'settings',
         edit: (one) => registerHooks(one, registration),
-        holdsOurs: (one) => unregisterHooks(one, isOurs).kind !== 'unchanged',
+        holdsOurs: (one) => hasHook(one, isOurs),
         known: earlier?.settings.find(({ path }) => path === place.settings),
       },
       { backups: paths.backups, now, work },
     );
-    if (settings.kind === 'refused') {
-      rollBack(work.undo);
-      return refuse(settings.reason);
-    }
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
     const {
       records,
       directories: made,
       ...mcp
-    } = registerMcp({ request: options.mcp, owner, earlier, work, now });
+    } = registerMcp({ request: options.mcp, place, earlier, work, now });
     saveManifest(paths.manifest, work, {
       version: 1,
       installedAt: now().toISOString(),
@@ -154,7 +148,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       warnings: [
         ...clientWarnings(client, mode),
         ...settingsWarnings(text ?? '', registration),
-        ...mcpWarnings(mcp),
+        ...mcp.refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`),
         ...work.steps.flatMap(({ what, change, note }) =>
           what === 'config' && change === 'unchanged' && note ? [`${paths.config}: ${note}`] : [],
         ),
@@ -167,7 +161,8 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     };
   } catch (error) {
     rollBack(work.undo);
-    return failure('install', reasonOf(error));
+    const isRefused = error instanceof Refused;
+    return failure(isRefused ? `register hooks in "${place.settings}"` : 'install', reasonOf(error));
   }
 }
 
@@ -182,7 +177,6 @@ function failure(
 /** Warnings about the settings as they were before. */
 function settingsWarnings(text: string, registration: Registration): string[] {
   const found = inspectHooks(text, registration);
-  if (found.kind === 'refused') return [];
   const replaced = found.entries.filter(({ kind }) => kind === 'predecessor').length;
   const off = 'Your settings have "disableAllHooks": true: no hook runs until you remove it.';
   const twice = `Replaced ${replaced} hooks of an earlier self-generation, so that none runs twice.`;
@@ -263,10 +257,9 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   };
   const text = `${JSON.stringify(settings, null, 2)}\n`;
   const note = `for ${agents.join(', ')}`;
-  const edit = (standing?: string) =>
-    standing === undefined ? ({ kind: 'edited', text } as const) : ({ kind: 'unchanged' } as const);
-  const written = editFile({ path, what: 'config', edit, note }, { backups, now, work });
-  return written.kind === 'edited' ? text : undefined;
+  const edit = (standing?: string) => standing ?? text;
+  const { isChanged } = editFile({ path, what: 'config', edit, note }, { backups, now, work });
+  return isChanged ? text : undefined;
 }
 
 /** The earlier manifest is read again: another install may have ended since this one began. */

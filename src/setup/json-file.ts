@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { mergeEntry, type ServerEntry, takenReason } from '../clients/server-entry.ts';
 import { isRecord, type Json } from '../core/guards.ts';
-import { type Refusal, refused, type TextEdit, type TextRemoval } from './file-plan.ts';
+import { orRefused, Refused, type Removal } from './file-plan.ts';
 
 /**
  * The settings of clients: one JSON object in a file, which people write by hand, with comments and trailing commas, read
@@ -13,12 +13,10 @@ import { type Refusal, refused, type TextEdit, type TextRemoval } from './file-p
 /** A text and its tree, whose offsets count in that text. */
 export type Document = { readonly text: string; readonly root: Node };
 
-type ParsedDocument = ({ readonly kind: 'parsed' } & Document) | Refusal;
-
 const BOM = '\uFEFF';
 
-/** The text as a tree, a blank one as `fresh`, or where and why it cannot be one. Never throws. */
-export function parseDocument(source: string, fresh = '{}\n'): ParsedDocument {
+/** The text as a tree, a blank one as `fresh`. @throws Refused where and why it cannot be one */
+export function parseDocument(source: string, fresh = '{}\n'): Document {
   const mark = source.startsWith(BOM) ? BOM : '';
   const text = source.trim() === '' ? mark + fresh : source;
   const errors: ParseError[] = [];
@@ -28,18 +26,17 @@ export function parseDocument(source: string, fresh = '{}\n'): ParsedDocument {
   if (error !== undefined || root === undefined) {
     const name = error === undefined ? 'ValueExpected' : printParseErrorCode(error.error);
     const words = name.replace(/(?<=[a-z])[A-Z]/g, ' $&').toLowerCase(); // `comma expected`
-    return refused(`${positionIn(text, error?.offset ?? 0)}: not valid JSON (${words}); correct it there`);
+    throw new Refused(`${positionIn(text, error?.offset ?? 0)}: not valid JSON (${words}); correct it there`);
   }
-  if (root.type === 'object') return { kind: 'parsed', text, root };
-  return refused(`${positionIn(text, root.offset)}: not a JSON object; settings have to be {…}`);
+  if (root.type === 'object') return { text, root };
+  throw new Refused(`${positionIn(text, root.offset)}: not a JSON object; settings have to be {…}`);
 }
 
 /** Parses the result of our own edit. @throws Error when it is not valid, which would be a fault of ours. */
 export function reparse(text: string): Document {
-  const parsed = parseDocument(text);
-  if (parsed.kind === 'refused')
-    throw new Error(`Cannot edit the settings: the result would be wrong at ${parsed.reason}`);
-  return parsed;
+  const parsed = orRefused(() => parseDocument(text));
+  if ('root' in parsed) return parsed;
+  throw new Error(`Cannot edit the settings: the result would be wrong at ${parsed.reason}`);
 }
 
 /** The text with a value added at the end of a list, or of an object under a key that it does not have. */
@@ -215,36 +212,31 @@ function commaAfter(text: string, node: Node): number | undefined {
 }
 
 /** OpenCode puts its schema into every file. */
-const EMPTY = /^\s*\{\s*(?:"\$schema"\s*:\s*"[^"\\]*"\s*,?\s*)?\}\s*$/;
+const ONLY_SCHEMA = /^\s*\{\s*(?:"\$schema"\s*:\s*"[^"\\]*"\s*,?\s*)?\}\s*$/;
 
-/** The text with the entry as it has to be. `fresh`: what a new file begins with. Never throws on bad text. */
-export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh: Json): TextEdit {
+/** The text with the entry as it has to be. `fresh`: what a new file begins with. @throws Refused */
+export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh: Json): string {
   const parsed = parseDocument(text ?? '', `${JSON.stringify(fresh, null, 2)}\n`);
-  if (parsed.kind === 'refused') return parsed;
-  const objection = objectionTo(parsed, entry);
-  if (objection !== undefined) return refused(objection);
-  const after = withEntry(parsed, entry);
-  return after === text ? { kind: 'unchanged' } : { kind: 'edited', text: reparse(after).text };
+  checkHolder(parsed, entry);
+  return reparse(withEntry(parsed, entry)).text;
 }
 
-/**
- * The text without the entry, if it is ours. An object in which nothing else is left, not even a comment, goes with it,
- * unless it stood in the `original`. Never throws on bad text.
- */
-export function removeJsonEntry(text: string, entry: ServerEntry, original?: string): TextRemoval {
-  const parsed = parseDocument(text);
-  if (parsed.kind === 'refused') return parsed;
-  const value = propertyValue(parsed.root, entry.holder, entry.name);
-  if (value?.parent === undefined || !entry.isOurs(jsonOf(value))) return { kind: 'unchanged' };
+/** Takes the entry out, if it is ours, and its holder if that was not there before and has not even a comment left. */
+export function jsonEntryRemoval(entry: ServerEntry): Required<Removal> {
+  return {
+    remove: (text, original) => withoutEntry(text, entry, original),
+    isEmpty: (text) => ONLY_SCHEMA.test(text),
+  };
+}
+
+function withoutEntry(text: string, entry: ServerEntry, original = ''): string {
+  const value = propertyValue(parseDocument(text).root, entry.holder, entry.name);
+  if (value?.parent === undefined || !entry.isOurs(jsonOf(value))) return text;
   const without = reparse(removeNode(text, value.parent));
-  const holder = hadHolder(original, entry) ? undefined : blankProperty(without, entry.holder);
-  const after = holder === undefined ? without : reparse(removeNode(without.text, holder));
-  return { kind: EMPTY.test(after.text) ? 'emptied' : 'edited', text: after.text };
-}
-
-function hadHolder(original: string | undefined, { holder }: ServerEntry): boolean {
-  const parsed = parseDocument(original ?? '');
-  return parsed.kind === 'parsed' && propertyValue(parsed.root, holder) !== undefined;
+  const before = orRefused(() => parseDocument(original));
+  const hadHolder = 'root' in before && propertyValue(before.root, entry.holder) !== undefined;
+  const holder = hadHolder ? undefined : blankProperty(without, entry.holder);
+  return holder === undefined ? without.text : reparse(removeNode(without.text, holder)).text;
 }
 
 /** The property, when nothing but white space stands in its object. */
@@ -257,9 +249,8 @@ function blankProperty({ text, root }: Document, key: string): Node | undefined 
 
 /** What stands there; undefined when nothing does, or when the text cannot be read. */
 export function readJsonEntry(text: string, { holder, name }: Pick<ServerEntry, 'holder' | 'name'>): unknown {
-  const parsed = parseDocument(text);
-  if (parsed.kind === 'refused') return undefined;
-  return jsonOf(propertyValue(parsed.root, holder, name));
+  const parsed = orRefused(() => parseDocument(text));
+  return 'root' in parsed ? jsonOf(propertyValue(parsed.root, holder, name)) : undefined;
 }
 
 function withEntry(document: Document, { holder, name, wanted }: ServerEntry): string {
@@ -280,30 +271,33 @@ function withValues(document: Document, path: readonly string[], values: Json): 
   return result;
 }
 
-/** Why nothing can be put into the object under this key of the document without guessing what its author means. */
-export function objectionToHolder({ root, text }: Document, key: string): string | undefined {
-  const second = secondProperty(root, key);
-  if (second !== undefined)
-    return `${positionIn(text, second.offset)}: "${key}" stands there a second time; merge the two`;
-  const object = propertyValue(root, key);
-  if (object === undefined || object.type === 'object') return undefined;
-  return `${positionIn(text, object.offset)}: "${key}" is not an object; make it {} or remove it`;
+/** The object or list under a key; undefined without one. @throws Refused when its author may mean something else */
+export function holderIn(
+  text: string,
+  object: Node,
+  key: string,
+  type: 'object' | 'array',
+): Node | undefined {
+  refuseSecond(text, object, key, 'merge the two');
+  const holder = propertyValue(object, key);
+  if (holder === undefined || holder.type === type) return holder;
+  const wanted = type === 'object' ? 'not an object; make it {}' : 'not a list; make it []';
+  throw new Refused(`${positionIn(text, holder.offset)}: "${key}" is ${wanted} or remove it`);
 }
 
-/** A property that stands there although there is one of the same key before it. */
-export function secondProperty(object: Node, key: string): Node | undefined {
-  return properties(object).filter((property) => keyOf(property) === key)[1];
+/** Refuses a property that stands there although there is one of the same key before it. */
+function refuseSecond(text: string, object: Node, key: string, advice: string): void {
+  const [, second] = properties(object).filter((property) => keyOf(property) === key);
+  if (second === undefined) return;
+  throw new Refused(`${positionIn(text, second.offset)}: "${key}" stands there a second time; ${advice}`);
 }
 
-function objectionTo(document: Document, { holder, name, isOurs }: ServerEntry): string | undefined {
-  const objection = objectionToHolder(document, holder);
-  const object = propertyValue(document.root, holder);
-  if (objection !== undefined || object === undefined) return objection;
-  const at = ({ offset }: Node) => positionIn(document.text, offset);
+function checkHolder({ text, root }: Document, { holder, name, isOurs }: ServerEntry): void {
+  const object = holderIn(text, root, holder, 'object');
+  if (object === undefined) return;
   const foreign = properties(object).find(
     (property) => keyOf(property) === name && !isOurs(jsonOf(property.children?.[1])),
   );
-  if (foreign !== undefined) return `${at(foreign)}: ${takenReason(name)}`;
-  const second = secondProperty(object, name);
-  return second && `${at(second)}: "${name}" stands there a second time; remove one`;
+  if (foreign !== undefined) throw new Refused(`${positionIn(text, foreign.offset)}: ${takenReason(name)}`);
+  refuseSecond(text, object, name, 'remove one');
 }

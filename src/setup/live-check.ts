@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
-import { isRecord, parseJson, readRecord, readString, unreachable } from '../core/guards.ts';
+import { isRecord, parseJson, readRecord, readString } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import { HOOKS, type HookEventName } from '../hooks/hooks.ts';
 import { type CommandResult, runCommand } from '../system/run-command.ts';
@@ -20,10 +20,7 @@ type LiveCheckOptions = {
 
 type EventSighting = {
   readonly event: HookEventName;
-  /**
-   * `unregistered`: `install` left it out. `not waited for`: a client that ends at once may end before a hook that it does
-   * not wait for.
-   */
+  /** `unregistered`: `install` left it out. `not waited for`: the client may have ended before the hook did. */
   readonly state: 'seen' | 'not seen' | 'unregistered' | 'not waited for';
 };
 
@@ -161,18 +158,10 @@ function failed(clientVersion: string | undefined, what: string, result: Command
 
 /** How a program ended, and the end of what it said. */
 export function describeEnd(result: CommandResult): string {
-  switch (result.kind) {
-    case 'exited': {
-      const said = (result.stderr.trim() || result.stdout.trim()).slice(-REASON_LENGTH_MAX);
-      return `ended with exit code ${result.code}: ${said}`;
-    }
-    case 'failed':
-      return `failed: ${result.reason}`;
-    case 'timed-out':
-      return 'took too long';
-    default:
-      return unreachable(result);
-  }
+  if (result.kind === 'failed') return `failed: ${result.reason}`;
+  if (result.kind === 'timed-out') return 'took too long';
+  const said = (result.stderr.trim() || result.stdout.trim()).slice(-REASON_LENGTH_MAX);
+  return `ended with exit code ${result.code}: ${said}`;
 }
 
 function versionIn(stdout: string): string | undefined {

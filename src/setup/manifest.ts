@@ -10,10 +10,14 @@ import { FILE_RECORD } from './file-plan.ts';
 /** Where everything is that install, uninstall and doctor deal with. */
 export type Place = {
   readonly kind: 'found';
+  readonly env: Environment;
+  readonly platform: string;
   readonly paths: StatePaths;
   readonly userHome: string | undefined;
   readonly claudeDirectory: string;
   readonly settings: string;
+  /** Where an earlier install put the program: entries that name it are ours as well. */
+  readonly binaryBefore?: string | undefined;
 };
 
 /** `Cannot <action>: <reason>. <advice>` */
@@ -40,7 +44,7 @@ export function locate(env: Environment, platform: string): Place | Failure {
     return failed(`${variable}, which is not an absolute path`, advice);
   }
   const settings = join(claudeDirectory, 'settings.json');
-  return { kind: 'found', paths, userHome, claudeDirectory, settings };
+  return { kind: 'found', env, platform, paths, userHome, claudeDirectory, settings };
 }
 
 /** What install did, so that uninstall can undo exactly that: `~/.self-generation/install.json`. */

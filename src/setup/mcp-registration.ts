@@ -11,25 +11,22 @@ import { clientNamed } from '../clients/clients.ts';
 import { HANDED_ON, nameOf, type ServerUser } from '../clients/server-entry.ts';
 import { MCP_SERVER_NAME } from '../clients/tools.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { isRecord, type Json, reasonOf } from '../core/guards.ts';
-import type { Environment } from '../core/state-paths.ts';
+import { isRecord, type Json, lookOr, reasonOf } from '../core/guards.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import {
   type EditedFile,
   editFile,
   type FileChange,
   orRefused,
-  type PlannedRestore,
   planRestore,
-  type Refusal,
+  Refused,
+  type Removal,
   readText,
   type SetupStep,
   sha256,
-  type TextEdit,
-  type TextRemoval,
   type Work,
 } from './file-plan.ts';
-import { readJsonEntry, removeJsonEntry, setJsonEntry } from './json-file.ts';
+import { jsonEntryRemoval, readJsonEntry, setJsonEntry } from './json-file.ts';
 import type { Manifest, McpRecord, Place } from './manifest.ts';
 import { ownerOf } from './settings-file.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
@@ -50,7 +47,7 @@ type McpOutcome = McpReport & {
 type Registering = {
   /** Undefined: only those that an earlier install registered with. */
   readonly request: McpRequest | undefined;
-  readonly owner: McpOwner;
+  readonly place: Place;
   readonly earlier: Manifest | undefined;
   readonly work: Work;
   readonly now: () => Date;
@@ -65,11 +62,10 @@ export function registerMcp(registering: Registering): McpOutcome {
   const done: { record: McpRecord; directories: readonly string[] }[] = [];
   const refused: { path: string; reason: string }[] = [];
   for (const client of [...clients, ...(clients.includes('claude') ? COMMAND_CLIENTS : [])]) {
-    const { path } = mcpFile(client, registering.owner);
+    const { path } = mcpFile(client, registering.place);
     try {
-      const outcome = registerWith(client, registering);
-      if (outcome.kind === 'refused') refused.push({ path, reason: outcome.reason });
-      else done.push({ record: { ...outcome.record, client }, directories: outcome.directories });
+      const { record, directories } = registerWith(client, registering);
+      done.push({ record: { ...record, client }, directories });
     } catch (error) {
       refused.push({ path, reason: reasonOf(error) });
     }
@@ -83,32 +79,27 @@ export function registerMcp(registering: Registering): McpOutcome {
   };
 }
 
-/** One warning for each client with which it could not be registered. */
-export function mcpWarnings({ refused }: McpReport): string[] {
-  return refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`);
-}
-
 /** `Claude Code, Codex`. */
 export function titlesOf(clients: readonly ClientName[]): string {
   return clients.map((client) => clientNamed(client).title).join(', ');
 }
 
-function clientsMeant({ request, owner, earlier }: Registering): readonly ClientName[] {
-  if (request !== undefined) return request === 'all' ? clientsThere(owner) : request;
+function clientsMeant({ request, place, earlier }: Registering): readonly ClientName[] {
+  if (request !== undefined) return request === 'all' ? clientsThere(place) : request;
   const recorded = (earlier?.mcp ?? []).map(({ path }) => path).filter((path) => existsSync(path));
-  return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, owner).path));
+  return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, place).path));
 }
 
-function registerWith(client: McpClient, { owner, earlier, work, now }: Registering): EditedFile | Refusal {
-  const file = mcpFile(client, owner);
+function registerWith(client: McpClient, { place, earlier, work, now }: Registering): EditedFile {
+  const file = mcpFile(client, place);
   const known = earlier?.mcp?.find(({ path }) => path === file.path);
   const edit = (text: string | undefined) => file.set(text, (one) => known?.writtenSha256 === sha256(one));
   const holdsOurs = (text: string) => file.isOurs(file.read(text));
   const outcome = editFile(
     { path: file.path, what: 'mcp', name: `mcp-${client}`, edit, holdsOurs, known },
-    { backups: owner.place.paths.backups, now, work },
+    { backups: place.paths.backups, now, work },
   );
-  if (outcome.kind === 'refused' || !isCommand(client)) return outcome;
+  if (!isCommand(client)) return outcome;
   return { ...outcome, record: { ...outcome.record, before: { kind: 'absent' } } }; // Nobody else writes that text.
 }
 
@@ -116,21 +107,21 @@ type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
 
 /**
  * Plans to remove our server from every recorded file and from those of this environment's clients, since an interrupted
- * install has recorded nothing. @throws UnreadableFile
+ * install has recorded nothing. @throws UnreadableFile, RefusedRemoval
  */
-export function planMcpRemoval(owner: McpOwner, manifest: Manifest | undefined): PlannedRestore[] {
-  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, owner, one.path).remove);
+export function planMcpRemoval(place: Place, manifest: Manifest | undefined): FileChange[] {
+  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, place, one.path));
   const recorded: readonly Known[] = manifest?.mcp ?? [];
   const others = [...CLIENT_NAMES, ...COMMAND_CLIENTS]
     .map((client): Known => {
-      const { path } = mcpFile(client, owner);
+      const { path } = mcpFile(client, place);
       return { client, path, ...(isCommand(client) && { before: { kind: 'absent' } }) };
     })
     .filter(({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)));
   // Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here.
   const changed = others.flatMap((one) => {
     const plan = orRefused(() => planFor(one));
-    return plan.kind === 'planned' && plan.file.before !== plan.file.after ? [plan] : [];
+    return 'path' in plan && plan.before !== plan.after ? [plan] : [];
   });
   return [...recorded.map(planFor), ...changed];
 }
@@ -150,14 +141,12 @@ export function changedCommands(files: readonly FileChange[], manifest: Manifest
 type McpClient = ClientName | CommandClient;
 
 /** A file of a client, as far as our server goes. */
-type McpFile = {
+type McpFile = Removal & {
   readonly path: string;
   /** The client's own directory, by which it is seen that there is one. */
   readonly directory: string;
-  /** `isKnown`: an earlier install wrote that very text. */
-  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => TextEdit;
-  /** `original`: what stood there before install, where that is known. */
-  readonly remove: (text: string, original?: string) => TextRemoval;
+  /** `isKnown`: an earlier install wrote that very text. @throws Refused */
+  readonly set: (text: string | undefined, isKnown: (text: string) => boolean) => string;
   /** What stands there under our name. */
   readonly read: (text: string) => unknown;
   /** Whether an entry starts our program, or is our command. */
@@ -166,16 +155,8 @@ type McpFile = {
   readonly heldBack: (entry: Json) => readonly string[];
 };
 
-export type McpOwner = {
-  readonly place: Place;
-  readonly env: Environment;
-  readonly platform: string;
-  /** Where an earlier install put the program. */
-  readonly binaryBefore: string | undefined;
-};
-
 /** The file of this client, for this user. `known`: where an earlier install found it. */
-export function mcpFile(client: McpClient, owner: McpOwner, known?: string): McpFile {
+export function mcpFile(client: McpClient, owner: Place, known?: string): McpFile {
   const user = userOf(owner);
   if (isCommand(client)) {
     const { claudeDirectory: directory } = user;
@@ -188,7 +169,7 @@ export function mcpFile(client: McpClient, owner: McpOwner, known?: string): Mcp
   const configured = holdsBack ? configuredVariables(user) : [];
   const moved = owner.env.SELF_GENERATION_HOME;
   const wanted = entryFor({
-    command: owner.place.paths.binary,
+    command: owner.paths.binary,
     variables: moved !== undefined && isAbsolute(moved) ? { SELF_GENERATION_HOME: moved } : undefined,
     handedOn: [...HANDED_ON, ...configured],
   });
@@ -206,19 +187,19 @@ export function mcpFile(client: McpClient, owner: McpOwner, known?: string): Mcp
           read: (text) => readTomlEntry(text, entry),
         }
       : {
+          ...jsonEntryRemoval(entry),
           set: (text) => setJsonEntry(text, entry, fresh),
-          remove: (text, original) => removeJsonEntry(text, entry, original),
           read: (text) => readJsonEntry(text, entry),
         }),
   };
 }
 
-function userOf({ place, env }: McpOwner): ServerUser {
-  return { env, home: place.userHome ?? place.paths.home, claudeDirectory: place.claudeDirectory };
+function userOf({ env, userHome, paths, claudeDirectory }: Place): ServerUser {
+  return { env, home: userHome ?? paths.home, claudeDirectory };
 }
 
 /** The clients that this user seems to have. */
-function clientsThere(owner: McpOwner): ClientName[] {
+function clientsThere(owner: Place): ClientName[] {
   return CLIENT_NAMES.filter((client) => {
     const { path, directory } = clientNamed(client).server.place(userOf(owner));
     return existsSync(path) || existsSync(directory);
@@ -230,18 +211,10 @@ function configuredVariables(user: ServerUser): readonly string[] {
   const named = CLIENT_NAMES.flatMap((client) => {
     const { keys, place } = clientNamed(client).server;
     const files = keys === undefined ? [] : [...(keys.files ?? []), place(user).path];
-    return files.flatMap((path) => namedIn(path, keys?.namedIn ?? (() => [])));
+    // One that is missing or cannot be understood names none: then the client itself does not go by it.
+    return files.flatMap((path) => lookOr(() => keys?.namedIn(readText(path) ?? ''), undefined) ?? []);
   });
   return [...new Set(named)].filter((name) => !HANDED_ON.includes(name));
-}
-
-/** None where the file is missing or cannot be understood: then the client itself does not go by it. */
-function namedIn(path: string, names: (text: string) => readonly string[]): readonly string[] {
-  try {
-    return names(readText(path) ?? '');
-  } catch {
-    return [];
-  }
 }
 
 function handsOn({ env_vars: named, env }: Json, name: string): boolean {
@@ -251,8 +224,8 @@ function handsOn({ env_vars: named, env }: Json, name: string): boolean {
 }
 
 /** By what it starts: whatever else the user has added. */
-function recogniser({ place, platform, binaryBefore }: McpOwner): (entry: unknown) => boolean {
-  const { binaries } = ownerOf(place, platform, binaryBefore);
+function recogniser(place: Place): (entry: unknown) => boolean {
+  const { binaries } = ownerOf(place);
   return (entry) => {
     if (!isRecord(entry)) return false;
     const words = Array.isArray(entry.command)
@@ -267,12 +240,10 @@ function recogniser({ place, platform, binaryBefore }: McpOwner): (entry: unknow
 function commandEdits(wanted: string) {
   return {
     isOurs: (text: unknown) => text === wanted,
-    set(text: string | undefined, isKnown: (text: string) => boolean): TextEdit {
-      if (text === wanted) return { kind: 'unchanged' };
-      if (text === undefined || isKnown(text)) return { kind: 'edited', text: wanted };
-      return { kind: 'refused', reason: 'a command of yours has that name; rename it and run again' };
+    set(text: string | undefined, isKnown: (text: string) => boolean): string {
+      if (text === undefined || text === wanted || isKnown(text)) return wanted;
+      throw new Refused('a command of yours has that name; rename it and run again');
     },
-    remove: (text: string): TextRemoval =>
-      text === wanted ? { kind: 'emptied', text: '' } : { kind: 'unchanged' },
+    remove: (text: string) => (text === wanted ? '' : text),
   };
 }

@@ -12,24 +12,22 @@ import {
   hooksIn,
 } from '../hooks/hooks.ts';
 import { realPath } from '../system/atomic-file.ts';
-import { type Refusal, refused, type TextEdit, type TextRemoval } from './file-plan.ts';
+import { Refused, type Removal } from './file-plan.ts';
 import {
   appendTo,
   type Document,
+  holderIn,
   insertAt,
   isAlone,
   items,
   jsonOf,
   keyOf,
-  objectionToHolder,
   parseDocument,
-  positionIn,
   properties,
   propertyValue,
   removeNode,
   reparse,
   replaceNode,
-  secondProperty,
 } from './json-file.ts';
 import type { Place } from './manifest.ts';
 
@@ -62,8 +60,7 @@ type RecognisedHook = { readonly kind: 'ours' | 'predecessor'; readonly name: Ho
 type Recognised = RecognisedHook | { readonly kind: 'applied'; readonly id: string };
 
 /** By what our entries are recognised: every spelling of the binary's path that a settings file may hold. */
-export function ownerOf(place: Place, platform: string, binaryBefore: string | undefined): Owner {
-  const { paths, userHome } = place;
+export function ownerOf({ paths, userHome, platform, binaryBefore }: Place): Owner {
   const inRealDirectory = `${realPath(paths.hooks)}/${basename(paths.binary)}`;
   const binaries = [paths.binary, realPath(paths.binary), inRealDirectory, binaryBefore ?? paths.binary];
   const scripts = [paths.hooks, ...(userHome === undefined ? [] : [`${userHome}/.self-generation/hooks`])];
@@ -75,10 +72,7 @@ export const SUGGESTION_ID = /^s[0-9a-z]{9,11}$/;
 /** The names of the scripts that earlier versions wrote for hooks that contain code. */
 export const SCRIPT_FILE = /^s[0-9a-z]{9,11}\.mjs$/;
 
-/**
- * Whose entry of a group's `hooks` this is, or undefined when it is somebody else's. Whole commands are compared, never
- * parts of them.
- */
+/** Whose entry of a group's `hooks` this is, by its whole command; undefined when it is somebody else's. */
 export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undefined {
   if (!isRecord(entry) || typeof entry.command !== 'string') return undefined;
   if (entry.type !== undefined && entry.type !== 'command') return undefined;
@@ -163,10 +157,6 @@ export type Registration = Owner & Invocation & { readonly hooks: readonly Hook[
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
 export type FoundEntry = RecognisedHook & { readonly event: string };
 
-type InspectResult =
-  | { readonly kind: 'read'; readonly entries: readonly FoundEntry[]; readonly isDisabled: boolean }
-  | Refusal;
-
 type Entry = { readonly event: string; readonly group: Node; readonly node: Node };
 type OwnEntry = Entry & RecognisedHook;
 /** Where an entry stands. */
@@ -176,19 +166,14 @@ type Spot = Pick<Hook, 'event' | 'matcher'>;
 const STEPS_MAX = 10_000;
 
 /** What has to stand in the settings of a client with these features. */
-export function registrationFor(options: {
-  readonly place: Place;
-  readonly platform: string;
-  readonly features: ClientFeatures;
-  readonly mode: HookMode;
-  /** Whether a session is woken when a background run of its own has something to tell. */
-  readonly wakes: boolean;
-  /** Where an earlier install put the program: entries that name it are ours as well. */
-  readonly binaryBefore: string | undefined;
-}): Registration {
-  const { place, platform, features, mode, wakes, binaryBefore } = options;
+export function registrationFor(
+  place: Place,
+  features: ClientFeatures,
+  /** `wakes`: whether a session is woken when a background run of its own has something to tell. */
+  { mode, wakes }: { readonly mode: HookMode; readonly wakes: boolean },
+): Registration {
   return {
-    ...ownerOf(place, platform, binaryBefore),
+    ...ownerOf(place),
     binary: place.paths.binary,
     form: features.execForm ? 'exec' : 'shell',
     knowsAsync: features.asyncHooks,
@@ -200,30 +185,29 @@ export function registrationFor(options: {
 
 /**
  * The settings text with each hook registered exactly once, in today's form. Everything else keeps its bytes. A file
- * that cannot be understood without doubt is refused, with the place and what to do. Never throws on bad text.
+ * that cannot be understood without doubt is refused, with the place and what to do. @throws Refused
  */
-export function registerHooks(text: string | undefined, registration: Registration): TextEdit {
+export function registerHooks(text: string | undefined, registration: Registration): string {
   const parsed = parseDocument(text ?? '');
-  if (parsed.kind === 'refused') return parsed;
-  const objection = objectionTo(parsed, registration.hooks);
-  if (objection !== undefined) return refused(objection);
-  const after = editRepeatedly(parsed, (document) => nextText(document, registration));
-  return after === text ? { kind: 'unchanged' } : { kind: 'edited', text: after };
+  checkHolders(parsed, registration.hooks);
+  return editRepeatedly(parsed, (document) => nextText(document, registration));
 }
 
-/**
- * The settings text without the entries for which `isOurs` is true, in whatever event they stand, and without the
- * groups, events and `hooks` objects that held nothing else. Never throws on bad text.
- */
-export function unregisterHooks(text: string, isOurs: (entry: unknown) => boolean): TextRemoval {
-  const parsed = parseDocument(text);
-  if (parsed.kind === 'refused') return parsed;
-  const after = editRepeatedly(parsed, (document) => {
-    const entry = entriesOf(document.root).find(({ node }) => isOurs(jsonOf(node)));
-    return entry && removeNode(document.text, withEmptyHolders(entry.node));
-  });
-  if (after === parsed.text) return { kind: 'unchanged' };
-  return { kind: /^\s*\{\s*\}\s*$/.test(after) ? 'emptied' : 'edited', text: after };
+/** Takes out what is ours, in whatever event it stands, with the groups, events and `hooks` that held nothing else. */
+export function hookRemoval(isOurs: (entry: unknown) => boolean): Required<Removal> {
+  const nextWithout = ({ text, root }: Document) => {
+    const entry = entriesOf(root).find(({ node }) => isOurs(jsonOf(node)));
+    return entry && removeNode(text, withEmptyHolders(entry.node));
+  };
+  return {
+    remove: (text) => (text.trim() === '' ? text : editRepeatedly(parseDocument(text), nextWithout)),
+    isEmpty: (text) => /^\s*\{\s*\}\s*$/.test(text),
+  };
+}
+
+/** Whether a settings text has an entry for which this is true. @throws Refused */
+export function hasHook(text: string, isMeant: (entry: unknown) => boolean): boolean {
+  return entriesOf(parseDocument(text).root).some(({ node }) => isMeant(jsonOf(node)));
 }
 
 /** The text after all the edits, each made in what the one before has left, until none is needed any more. */
@@ -247,28 +231,26 @@ export type AppliedRegistration = {
 
 /**
  * The settings text with one more entry, for this applied hook, in the form that our own hooks have. Of an event that not
- * every client knows there has to be a hook of ours: a client that does not know it would ignore the whole file. Never
- * throws on bad text.
+ * every client knows there has to be a hook of ours: a client that does not know it would ignore the whole file.
+ * @throws Refused
  */
 export function registerApplied(
   text: string,
   hook: AppliedRegistration,
   owner: Owner & Pick<Invocation, 'binary'>,
-): TextEdit {
+): string {
   const parsed = parseDocument(text);
-  if (parsed.kind === 'refused') return parsed;
-  const objection = objectionTo(parsed, [hook]);
-  if (objection !== undefined) return refused(objection);
+  checkHolders(parsed, [hook]);
   const ours = ownEntries(parsed.root, owner).filter(({ kind }) => kind === 'ours');
   const model =
     ours.find(({ event }) => event === hook.event) ?? (isKnownToAll(hook.event) ? ours[0] : undefined);
-  if (model === undefined) return refused(`no hook of ours stands under "${hook.event}"`);
+  if (model === undefined) throw new Refused(`no hook of ours stands under "${hook.event}"`);
   const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
   const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
   const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
-  if (standing.length === 0) return { kind: 'edited', text: appendGroup(parsed, hook, wanted) };
-  const isSame = standing.every(({ event, group }) => event === hook.event && matcherFits(group, hook));
-  return isSame ? { kind: 'unchanged' } : refused('it is registered already, for something else');
+  if (standing.length === 0) return appendGroup(parsed, hook, wanted);
+  if (standing.every(({ event, group }) => event === hook.event && matcherFits(group, hook))) return text;
+  throw new Refused('it is registered already, for something else');
 }
 
 /** Whether an entry is that of this suggestion. */
@@ -277,16 +259,11 @@ export function isApplied(entry: unknown, id: string, owner: Owner): boolean {
   return found?.kind === 'applied' && found.id === id;
 }
 
-/** What stands in the settings of ours and of the predecessor's. Never throws on bad text. */
-export function inspectHooks(text: string, owner: Owner): InspectResult {
-  const parsed = parseDocument(text);
-  if (parsed.kind === 'refused') return parsed;
-  const entries = ownEntries(parsed.root, owner).map(({ event, kind, name }) => ({ event, kind, name }));
-  return {
-    kind: 'read',
-    entries,
-    isDisabled: jsonOf(propertyValue(parsed.root, 'disableAllHooks')) === true,
-  };
+/** What stands in the settings of ours and of the predecessor's, and whether they switch all hooks off. @throws Refused */
+export function inspectHooks(text: string, owner: Owner) {
+  const { root } = parseDocument(text);
+  const entries = ownEntries(root, owner).map(({ event, kind, name }): FoundEntry => ({ event, kind, name }));
+  return { entries, isDisabled: jsonOf(propertyValue(root, 'disableAllHooks')) === true };
 }
 
 /** The text after the next edit that is needed, or undefined when every hook stands there once and as it should. */
@@ -347,20 +324,9 @@ function groupOf(hook: Spot, entry: Json): Json {
   return { ...(hook.matcher === undefined ? {} : { matcher: hook.matcher }), hooks: [entry] };
 }
 
-/** Why hooks cannot be added to this document without guessing what its author means, or undefined. */
-function objectionTo(document: Document, hooks: readonly Spot[]): string | undefined {
-  const objection = objectionToHolder(document, 'hooks');
-  const holder = propertyValue(document.root, 'hooks');
-  if (objection !== undefined || holder === undefined) return objection;
-  const at = ({ offset }: Node) => positionIn(document.text, offset);
-  for (const { event } of hooks) {
-    const second = secondProperty(holder, event);
-    if (second !== undefined) return `${at(second)}: "${event}" stands there a second time; merge the two`;
-    const groups = propertyValue(holder, event);
-    if (groups !== undefined && groups.type !== 'array')
-      return `${at(groups)}: "${event}" is not a list; make it [] or remove it`;
-  }
-  return undefined;
+function checkHolders({ text, root }: Document, hooks: readonly Spot[]): void {
+  const holder = holderIn(text, root, 'hooks', 'object');
+  if (holder !== undefined) for (const { event } of hooks) holderIn(text, holder, event, 'array');
 }
 
 /** Every entry of every group of every event; what is not shaped like one is passed over. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse, parseDocument, patch, stringify, TomlFormat } from '@decimalturn/toml-patch';
 import { mergeEntry, type ServerEntry, takenReason } from '../clients/server-entry.ts';
 import { isRecord, type Json, reasonOf } from '../core/guards.ts';
-import type { TextEdit, TextRemoval } from './file-plan.ts';
+import { orRefused, Refused } from './file-plan.ts';
 
 /**
  * One table in a TOML file: `[mcp_servers.self-generation]`. Its own lines alone are changed wherever it has some, so
@@ -10,64 +10,48 @@ import type { TextEdit, TextRemoval } from './file-plan.ts';
  * What comes out is taken only if another parser reads the same from it as before but for that table.
  */
 
-/**
- * The text with the table as it has to be: where it stands, or else at the end. What else the user or the client has put
- * into it stays. Never throws on bad text.
- */
-export function setTomlEntry(text: string | undefined, entry: ServerEntry): TextEdit {
+/** The text with the table as it has to be, where it stands or at the end; what else is in it stays. @throws Refused */
+export function setTomlEntry(text: string | undefined, entry: ServerEntry): string {
   const before = text ?? '';
-  const parsed = parseToml(before);
-  if (parsed.kind === 'refused') return parsed;
-  const current = tableIn(parsed.value, entry);
-  if (current !== undefined && !entry.isOurs(current))
-    return { kind: 'refused', reason: takenReason(entry.name) };
+  const current = tableIn(before, entry);
+  if (current !== undefined && !entry.isOurs(current)) throw new Refused(takenReason(entry.name));
   const table = isRecord(current) ? mergeEntry(current, entry.wanted) : entry.wanted;
-  if (isDeepStrictEqual(current, table)) return { kind: 'unchanged' };
+  if (isDeepStrictEqual(current, table)) return before;
   const after = withTable(before, entry, table);
-  if (after !== undefined) return { kind: 'edited', text: after };
+  if (after !== undefined) return after;
   const lines = newTable(entry, table).trim().replaceAll('\n', '; ');
-  return { kind: 'refused', reason: `the table cannot be put there; write it by hand: ${lines}` };
+  throw new Refused(`the table cannot be put there; write it by hand: ${lines}`);
 }
 
-/** The text without the table, if it is ours. Never throws on bad text. */
-export function removeTomlEntry(text: string, entry: ServerEntry): TextRemoval {
-  const parsed = parseToml(text);
-  if (parsed.kind === 'refused') return text.includes(entry.name) ? parsed : { kind: 'unchanged' };
-  const current = tableIn(parsed.value, entry);
-  if (current === undefined || !entry.isOurs(current)) return { kind: 'unchanged' };
+/** The text without the table, if it is ours. @throws Refused */
+export function removeTomlEntry(text: string, entry: ServerEntry): string {
+  const current = text.includes(entry.name) ? tableIn(text, entry) : undefined;
+  if (current === undefined || !entry.isOurs(current)) return text;
   const rest = withTable(text, entry, undefined);
-  if (rest !== undefined) return { kind: rest.trim() === '' ? 'emptied' : 'edited', text: rest };
+  if (rest !== undefined) return rest;
   const header = `[${entry.holder}.${entry.name}]`;
-  return { kind: 'refused', reason: `${header} cannot be told from the other lines; remove it by hand` };
+  throw new Refused(`${header} cannot be told from the other lines; remove it by hand`);
 }
 
 type EntryName = Pick<ServerEntry, 'holder' | 'name'>;
 
 /** What the table holds; undefined when it is not there, or the text cannot be read. */
 export function readTomlEntry(text: string, entry: EntryName): unknown {
-  const parsed = parseToml(text);
-  return parsed.kind === 'refused' ? undefined : tableIn(parsed.value, entry);
-}
-
-type ParsedToml =
-  | { readonly kind: 'parsed'; readonly value: Json }
-  | { readonly kind: 'refused'; readonly reason: string };
-
-function parseToml(text: string): ParsedToml {
-  try {
-    return { kind: 'parsed', value: readValue(text) };
-  } catch (error) {
-    return { kind: 'refused', reason: `not valid TOML (${reasonOf(error)}); correct it there` };
-  }
+  const table = orRefused(() => ({ value: tableIn(text, entry) }));
+  return 'value' in table ? table.value : undefined;
 }
 
 function readValue(text: string): Json {
-  const value: unknown = Bun.TOML.parse(text);
-  return isRecord(value) ? value : {};
+  try {
+    const value: unknown = Bun.TOML.parse(text);
+    return isRecord(value) ? value : {};
+  } catch (error) {
+    throw new Refused(`not valid TOML (${reasonOf(error)}); correct it there`);
+  }
 }
 
-function tableIn(value: Json, { holder, name }: EntryName): unknown {
-  const servers = value[holder];
+function tableIn(text: string, { holder, name }: EntryName): unknown {
+  const servers = readValue(text)[holder];
   return isRecord(servers) && Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
 
@@ -77,9 +61,8 @@ function withTable(text: string, entry: EntryName, table: Json | undefined): str
   for (const edit of [inItsLines, inWholeText]) {
     try {
       const after = edit(text, entry, table);
-      const value = readValue(after);
       // A holder that is empty says nothing: it may have stood there as a table of its own.
-      if (isDeepStrictEqual(valueWith(value, entry, tableIn(value, entry)), wanted)) return after;
+      if (isDeepStrictEqual(valueWith(readValue(after), entry, tableIn(after, entry)), wanted)) return after;
     } catch {
       // What cannot be read or written that way is left to the next, or to the user.
     }

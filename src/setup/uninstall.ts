@@ -10,16 +10,16 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { reasonOf } from '../core/guards.ts';
+import { lookOr, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
 import { activeRuns, keptTreeWarnings, treesLeft } from './background-runs.ts';
 import {
   type FileChange,
-  type PlannedRestore,
   performSteps,
   planRestore,
+  RefusedRemoval,
   type SetupStep,
   type Work,
 } from './file-plan.ts';
@@ -27,7 +27,7 @@ import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
 import { type Failure, locate, type Manifest, type Place, readManifest } from './manifest.ts';
 import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
-import { type Owner, ownerOf, recogniseEntry, SCRIPT_FILE, unregisterHooks } from './settings-file.ts';
+import { hasHook, hookRemoval, type Owner, ownerOf, recogniseEntry, SCRIPT_FILE } from './settings-file.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;
@@ -42,7 +42,7 @@ export type UninstallReport =
   | (Failure & { readonly steps: readonly SetupStep[] });
 
 /** What is removed and from where, and what has been done so far. */
-type Removal = Work & {
+type Uninstall = Work & {
   readonly place: Place;
   readonly paths: StatePaths;
   readonly manifest: Manifest | undefined;
@@ -73,15 +73,16 @@ const PREDECESSOR_BACK =
  */
 export function uninstall(options: UninstallOptions): UninstallReport {
   const { env, platform, purge, dryRun } = options;
-  const place = locate(env, platform);
-  if (place.kind === 'failed') return { ...place, steps: [] };
-  const { paths } = place;
+  const located = locate(env, platform);
+  if (located.kind === 'failed') return { ...located, steps: [] };
+  const { paths } = located;
   const read = readManifest(paths.manifest);
   const manifest = read.kind === 'read' ? read.manifest : undefined;
-  const owner = ownerOf(place, platform, manifest?.binary);
+  const place = { ...located, binaryBefore: manifest?.binary };
+  const owner = ownerOf(place);
   const steps: SetupStep[] = [];
   const warnings: string[] = [];
-  const removal: Removal = { place, paths, manifest, owner, purge, dryRun, steps, undo: [], warnings };
+  const removal: Uninstall = { place, paths, manifest, owner, purge, dryRun, steps, undo: [], warnings };
   const failed = (action: string, reason: string, advice = RUN_AGAIN) =>
     ({ kind: 'failed', action, reason, advice, steps }) as const;
   if (read.kind === 'unreadable') warnings.push(`Went on without the manifest: ${read.reason}.`);
@@ -90,18 +91,10 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     if (active !== undefined) return failed('uninstall', active.reason, active.advice);
     const objection = purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection);
-    const settings = planSettings(removal);
-    const servers = planMcpRemoval({ ...options, place, binaryBefore: manifest?.binary }, manifest);
+    const plans = [...planSettings(removal), ...planMcpRemoval(place, manifest)];
     if (purge) warnings.push(...appliedThatStays(removal));
-    const files: FileChange[] = [];
-    for (const plan of [...settings, ...servers]) {
-      if (plan.kind === 'refused') {
-        const ours = settings.includes(plan) ? 'the hooks' : 'the MCP server';
-        return failed(`take ${ours} out of "${plan.path}"`, plan.reason);
-      }
-      // Two paths may lead to one file.
-      if (!files.some(({ path }) => path === plan.file.path)) files.push(plan.file);
-    }
+    // Two paths may lead to one file.
+    const files = plans.filter(({ path }, at) => plans.findIndex((other) => other.path === path) === at);
     performSteps({ files }, removal);
     for (const path of [...files.map((file) => file.path), paths.binary])
       for (const temporary of temporariesOf(path)) remove(temporary, 'data', removal);
@@ -113,12 +106,14 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     restoreDirectories(removal);
     return { kind: 'done', steps, warnings };
   } catch (error) {
-    return failed('uninstall', reasonOf(error));
+    if (!(error instanceof RefusedRemoval)) return failed('uninstall', reasonOf(error));
+    const { what, path } = error.file;
+    return failed(`take ${what === 'mcp' ? 'the MCP server' : 'the hooks'} out of "${path}"`, error.message);
   }
 }
 
 /** A database that cannot be read must not keep the program on the machine. */
-function findActiveRuns({ paths, warnings }: Removal): ReturnType<typeof activeRuns> {
+function findActiveRuns({ paths, warnings }: Uninstall): ReturnType<typeof activeRuns> {
   try {
     return activeRuns(paths);
   } catch (error) {
@@ -128,21 +123,20 @@ function findActiveRuns({ paths, warnings }: Removal): ReturnType<typeof activeR
 }
 
 /** Warnings about applied files, which undo could remove only as long as the database is there. */
-function appliedThatStays({ paths, dryRun }: Removal): string[] {
-  try {
-    return listAppliedFiles(paths)
-      .filter(({ type, path }) => type !== 'hook' && existsSync(path))
-      .map(({ id, type, path }) => {
-        const advice = dryRun ? `take it back first: self-generation undo ${id}` : 'remove it there by hand';
-        return `The ${type === 'skill' ? 'command' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
-      });
-  } catch {
+function appliedThatStays({ paths, dryRun }: Uninstall): string[] {
+  const applied = lookOr(() => listAppliedFiles(paths), undefined);
+  if (applied === undefined)
     return ['The database cannot be read; what you applied from suggestions stays where it is.'];
-  }
+  return applied
+    .filter(({ type, path }) => type !== 'hook' && existsSync(path))
+    .map(({ id, type, path }) => {
+      const advice = dryRun ? `take it back first: self-generation undo ${id}` : 'remove it there by hand';
+      return `The ${type === 'skill' ? 'command' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
+    });
 }
 
 /** Every settings file that is known to hold our hooks, and the one that a client of this environment reads. */
-function planSettings({ place, manifest, owner, purge }: Removal): PlannedRestore[] {
+function planSettings({ place, manifest, owner, purge }: Uninstall): FileChange[] {
   const records = manifest?.settings ?? [];
   const isRecorded = records.some((record) => realPath(record.path) === realPath(place.settings));
   const others = isRecorded ? [] : [{ path: place.settings }];
@@ -151,18 +145,15 @@ function planSettings({ place, manifest, owner, purge }: Removal): PlannedRestor
     const kind = recogniseEntry(entry, owner)?.kind;
     return kind === 'ours' || kind === 'applied' || (purge && kind === 'predecessor');
   };
-  return [...records, ...others].map((record) =>
-    planRestore(record, 'settings', (text) => unregisterHooks(text, isOurs)),
-  );
+  return [...records, ...others].map((record) => planRestore(record, 'settings', hookRemoval(isOurs)));
 }
 
 function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Owner): boolean {
   if (what !== 'settings' || !restores || after === undefined) return false;
-  const isPredecessor = (entry: unknown) => recogniseEntry(entry, owner)?.kind === 'predecessor';
-  return unregisterHooks(after, isPredecessor).kind !== 'unchanged';
+  return hasHook(after, (entry) => recogniseEntry(entry, owner)?.kind === 'predecessor');
 }
 
-function removeInstalled(removal: Removal): void {
+function removeInstalled(removal: Uninstall): void {
   const { paths, manifest, dryRun } = removal;
   remove(paths.binary, 'binary', removal);
   removeNamed(paths.scripts, SCRIPT_FILE, 'script', removal);
@@ -176,7 +167,7 @@ function removeInstalled(removal: Removal): void {
   remove(paths.manifest, 'manifest', removal);
 }
 
-function reportKept({ paths, manifest, steps }: Removal): void {
+function reportKept({ paths, manifest, steps }: Uninstall): void {
   const { config, data, spool, given, scripts, runs, inboxMarks, worktrees } = paths;
   const text = fileText(config);
   if (text !== undefined && text !== manifest?.configWritten) {
@@ -213,7 +204,7 @@ function objectionToPurge({ paths, userHome }: Place): string | undefined {
  * Our own directory goes as a whole. One that SELF_GENERATION_HOME names and that had something in it before install
  * may be anything: there only directories that install made and our databases go.
  */
-function purgeHome(removal: Removal): void {
+function purgeHome(removal: Uninstall): void {
   const { paths, manifest, steps } = removal;
   const created = manifest?.createdDirectories ?? [];
   const hasTrees = keepTrees(removal);
@@ -233,7 +224,7 @@ function purgeHome(removal: Removal): void {
 }
 
 /** Working trees may hold what nobody has committed: they stay, and the user is told how to remove them. */
-function keepTrees({ paths, dryRun, steps, warnings }: Removal): boolean {
+function keepTrees({ paths, dryRun, steps, warnings }: Uninstall): boolean {
   if (treesLeft(paths).length === 0) return false;
   const note = dryRun ? 'but for working trees without work of their own' : 'work of sub-agents is in it';
   steps.push({ what: 'data', path: paths.worktrees, change: 'kept', note });
@@ -242,7 +233,7 @@ function keepTrees({ paths, dryRun, steps, warnings }: Removal): boolean {
 }
 
 /** Directories that install made go when nothing is in them, innermost first; the others get their mode back. */
-function restoreDirectories({ paths, manifest, dryRun, steps }: Removal): void {
+function restoreDirectories({ paths, manifest, dryRun, steps }: Uninstall): void {
   if (dryRun) return;
   const created = manifest?.createdDirectories ?? ourDirectories(paths);
   for (const path of created.toReversed()) {
@@ -255,12 +246,12 @@ function restoreDirectories({ paths, manifest, dryRun, steps }: Removal): void {
 }
 
 /** Removes the files in a directory whose names are ours; what else is in it stays. */
-function removeNamed(directory: string, names: RegExp, what: SetupStep['what'], removal: Removal): void {
+function removeNamed(directory: string, names: RegExp, what: SetupStep['what'], removal: Uninstall): void {
   for (const name of namesIn(directory)) if (names.test(name)) remove(join(directory, name), what, removal);
 }
 
 /** Removes a file, a link (not what it points to) or a directory with all that is in it. */
-function remove(path: string, what: SetupStep['what'], { dryRun, steps }: Removal): void {
+function remove(path: string, what: SetupStep['what'], { dryRun, steps }: Uninstall): void {
   if (statOf(path) === undefined) return;
   if (!dryRun) rmSync(path, { recursive: true });
   steps.push({ what, path, change: 'removed' });

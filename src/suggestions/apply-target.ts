@@ -1,10 +1,13 @@
 import { existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { lookOr } from '../core/guards.ts';
 import {
   type FileChange,
   type FileRecord,
+  orRefused,
   planRestore,
   Refused,
+  RefusedRemoval,
   readText,
   sha256,
   withCopy,
@@ -12,11 +15,12 @@ import {
 import { knownManifest, manifestText, type Place } from '../setup/manifest.ts';
 import {
   type AppliedRegistration,
+  hookRemoval,
   inspectHooks,
   isApplied,
+  type Owner,
   ownerOf,
   registerApplied,
-  unregisterHooks,
 } from '../setup/settings-file.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
 import type { Suggestion } from './suggestion.ts';
@@ -107,64 +111,61 @@ type RealPlace = { readonly path: string; readonly ancestor: string; readonly mi
 
 /** Where a path leads, what of it exists, and the names below that which do not yet. */
 function realPlace(path: string): RealPlace | undefined {
-  const target = orUndefined(() => resolveLinks(path));
+  const target = lookOr(() => resolveLinks(path), undefined);
   if (target === undefined) return undefined;
   const missing: string[] = [];
   let at = target;
-  while (orUndefined(() => lstatSync(at, { throwIfNoEntry: false })) === undefined && dirname(at) !== at) {
+  while (
+    lookOr(() => lstatSync(at, { throwIfNoEntry: false }), undefined) === undefined &&
+    dirname(at) !== at
+  ) {
     missing.unshift(basename(at));
     at = dirname(at);
   }
-  const ancestor = orUndefined(() => realpathSync(at));
+  const ancestor = lookOr(() => realpathSync(at), undefined);
   return ancestor === undefined ? undefined : { path: join(ancestor, ...missing), ancestor, missing };
 }
 
-function statOf(path: string): Stats | undefined {
-  return orUndefined(() => statSync(path, { throwIfNoEntry: false }));
-}
-
 /** What cannot be looked at, because a file stands in the place of a directory or a link leads nowhere, is not there. */
-function orUndefined<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
+function statOf(path: string): Stats | undefined {
+  return lookOr(() => statSync(path, { throwIfNoEntry: false }), undefined);
 }
 
 /** Where the settings are, and when they are changed. */
-export type SettingsRequest = { readonly place: Place; readonly platform: string; readonly now: () => Date };
+export type SettingsRequest = { readonly place: Place; readonly now: () => Date };
 
 /**
  * The changes for one more entry in the client's settings, for an applied hook. Needs our own hooks there: they show what
  * this client understands. `isDisabled`: the client runs no hook at all as these settings stand. @throws Refused
  */
-export function planRegistration(hook: AppliedRegistration, request: SettingsRequest) {
-  const { place, platform, now } = request;
+export function planRegistration(hook: AppliedRegistration, { place, now }: SettingsRequest) {
   const { paths, settings } = place;
   const install = 'Run "self-generation install" first';
   if (!existsSync(paths.binary)) throw new Refused(`there is no "${paths.binary}" to answer it. ${install}`);
   const before = readText(settings);
   if (before === undefined) throw new Refused(`there is no "${settings}". ${install}`);
-  const known = knownManifest(paths.manifest)?.binary;
-  const owner = { ...ownerOf(place, platform, known), binary: paths.binary };
-  const result = registerApplied(before, hook, owner);
-  if (result.kind === 'refused') throw new Refused(`${settings}: ${result.reason}. ${install}`);
-  const standing = inspectHooks(before, owner);
-  const isDisabled = standing.kind === 'read' && standing.isDisabled;
-  const after = result.kind === 'edited' ? result.text : before;
+  const owner = { ...settingsOwner(place), binary: paths.binary };
+  const after = orRefused(() => registerApplied(before, hook, owner));
+  if (typeof after !== 'string') throw new Refused(`${settings}: ${after.reason}. ${install}`);
+  const { isDisabled } = inspectHooks(before, owner);
   const file = { path: resolveLinks(settings), what: 'settings', before, after, mode: 0o600 } as const;
   return { files: withBookkeeping(file, place, now), isDisabled };
 }
 
 /** The entry of this applied hook goes, wherever it stands; without one nothing is changed. @throws Refused */
-export function planRemoval(id: string, { place, platform, now }: SettingsRequest): FileChange[] {
-  const { paths, settings } = place;
-  const owner = ownerOf(place, platform, knownManifest(paths.manifest)?.binary);
-  const isIts = (entry: unknown) => isApplied(entry, id, owner);
-  const plan = planRestore({ path: settings }, 'settings', (text) => unregisterHooks(text, isIts));
-  if (plan.kind === 'refused') throw new Refused(`${settings}: ${plan.reason}`);
-  return withBookkeeping(plan.file, place, now);
+export function planRemoval(id: string, { place, now }: SettingsRequest): FileChange[] {
+  const { settings } = place;
+  const owner = settingsOwner(place);
+  const removal = hookRemoval((entry) => isApplied(entry, id, owner));
+  try {
+    return withBookkeeping(planRestore({ path: settings }, 'settings', removal), place, now);
+  } catch (error) {
+    throw error instanceof RefusedRemoval ? new Refused(`${settings}: ${error.message}`) : error;
+  }
+}
+
+function settingsOwner(place: Place): Owner {
+  return ownerOf({ ...place, binaryBefore: knownManifest(place.paths.manifest)?.binary });
 }
 
 /** As long as the settings are as install wrote them, the manifest says so also when we have changed them. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
-import { unreachable } from '../core/guards.ts';
+import { lookOr, unreachable } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { Language } from '../core/messages.ts';
 import type { Db } from '../database/connection.ts';
@@ -16,7 +16,6 @@ import {
   readText,
   refused,
   sha256,
-  type TextRemoval,
   withCopy,
 } from '../setup/file-plan.ts';
 import { SUGGESTION_ID } from '../setup/settings-file.ts';
@@ -92,21 +91,15 @@ export const CONTAINS_CODE = 'it contains code, and no code that a model wrote i
 /** Plans what `apply` does: reads what is there, changes nothing. Never throws for what stands in a suggestion. */
 export function planApply(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   if (!SUGGESTION_ID.test(suggestion.id)) return refused('its id is none that an analysis gives');
-  return orRefused(() => {
-    switch (suggestion.type) {
-      case 'skill':
-        return planSkill(suggestion, request);
-      case 'claude_md':
-        return planRule(suggestion, request);
-      case 'hook':
-        return planHook(suggestion, request);
-      case 'lesson':
-        return refused('a lesson goes into no file');
-      default:
-        return unreachable(suggestion.type);
-    }
-  });
+  return orRefused(() => PLANS[suggestion.type](suggestion, request));
 }
+
+const PLANS = {
+  skill: planSkill,
+  claude_md: planRule,
+  hook: planHook,
+  lesson: () => refused('a lesson goes into no file'),
+};
 
 function planSkill(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   const base = findBase(suggestion, request);
@@ -137,13 +130,9 @@ function fileRecord({ scope, root }: Base, { path, missing }: Target, { earlier 
 function sameName(path: string): string | undefined {
   const directory = dirname(path);
   const plain = (name: string) => name.normalize('NFC').toLowerCase();
-  try {
-    const names = readdirSync(directory).slice(0, NAMES_MAX);
-    const found = names.find((name) => plain(name) === plain(basename(path)));
-    return found === undefined ? undefined : join(directory, found);
-  } catch {
-    return undefined; // There is no such directory yet.
-  }
+  const names = lookOr(() => readdirSync(directory), []).slice(0, NAMES_MAX);
+  const found = names.find((name) => plain(name) === plain(basename(path)));
+  return found && join(directory, found);
 }
 
 function planRule(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
@@ -155,22 +144,17 @@ function planRule(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   const target = findTargetFile(base.root, join(base.directory, 'CLAUDE.md'));
   const { path } = target;
   const before = readText(path);
-  const result = insertRule(before ?? '', rule, RULES_HEADINGS[language]);
-  if (result.kind === 'damaged') return damaged(path, result);
+  const result = insertRule(before ?? '', rule, RULES_HEADINGS[language], path);
   const createdFile =
     before === undefined ||
     earlier.some((one) => one.kind === 'claude_md' && one.path === path && one.createdFile);
   const applied = { kind: 'claude_md', ...fileRecord(base, target, request), rule, createdFile } as const;
-  if (result.kind === 'present')
+  if (typeof result !== 'string')
     return result.isOurs
       ? ready([], applied, [`The rule is there already, in line ${result.line} of "${path}"`])
       : { kind: 'present', path, line: result.line };
-  const file = { path, what: 'rule', before, after: result.text, mode: MODES[base.scope] } as const;
+  const file = { path, what: 'rule', before, after: result, mode: MODES[base.scope] } as const;
   return ready(withCopy(file, { backups: place.paths.backups, name: RULES_COPY, now }), applied);
-}
-
-function damaged(path: string, { line, reason }: { line: number; reason: string }): Refusal {
-  return refused(`"${path}", line ${line}: ${reason}; put it right there`);
 }
 
 /** Plans an entry in the client's settings that calls our program; what it answers is stored with the decision. */
@@ -247,26 +231,19 @@ function undoRule(applied: AppliedOf<'claude_md'>, { others, place, now }: UndoR
     return { kind: 'ready', change: NO_CHANGE, notes: [note] };
   }
   const before = { kind: createdFile ? 'absent' : 'edited-since' } as const;
-  const plan = planRestore({ path, before }, 'rule', (text) => withoutRule(text, rule, path));
-  if (plan.kind === 'refused') return plan;
-  const files = withCopy(plan.file, { backups: place.paths.backups, name: RULES_COPY, now });
+  const file = planRestore({ path, before }, 'rule', { remove: (text) => removeRule(text, rule, path) });
+  const files = withCopy(file, { backups: place.paths.backups, name: RULES_COPY, now });
   return undone(files, applied, `The rule is no longer among ours in "${path}"`);
-}
-
-function withoutRule(text: string, rule: string, path: string): TextRemoval {
-  const result = removeRule(text, rule);
-  if (result.kind === 'damaged') return damaged(path, result);
-  if (result.kind === 'absent') return { kind: 'unchanged' };
-  return { kind: result.text.trim() === '' ? 'emptied' : 'edited', text: result.text };
 }
 
 /** The file goes if it is as we wrote it; when it is gone there is nothing to do. */
 function ownFileRemoval({ path, sha256 }: AppliedOf<'skill' | 'hook'>, what: 'skill' | 'script'): FileChange {
   const keep = `"${path}" was changed since; remove it, or keep it under another name, and then run this again`;
   const record = { path, before: { kind: 'absent' }, writtenSha256: sha256 } as const;
-  const plan = planRestore(record, what, () => refused(keep));
-  if (plan.kind === 'refused') throw new Refused(plan.reason);
-  return plan.file;
+  const remove = () => {
+    throw new Refused(keep);
+  };
+  return planRestore(record, what, { remove });
 }
 
 /** `gone`: the note when nothing is left to undo. Directories that were made for it are removed in any case. */

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { z } from 'zod';
-import { parseJson } from '../core/guards.ts';
+import { lookOr, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { insertEvent } from '../database/events.ts';
@@ -135,18 +135,8 @@ export function listApplied(paths: StatePaths, exceptId?: string): Applied[] {
 
 /** The records of what was made for suggestions: of those that are applied, and of those where apply was interrupted. */
 export function listEarlier(paths: StatePaths): Applied[] {
-  const begun = intentsIn(paths).flatMap((name) => {
-    const text = readPlainFile(`${paths.data}/${name}`).toString();
-    return readApplied(parseJson(text)) ?? [];
-  });
-  return [...listApplied(paths), ...begun];
-}
-
-function intentsIn({ data }: StatePaths): string[] {
-  try {
-    const names = readdirSync(data).filter((name) => INTENT_NAME.test(name));
-    return names.slice(0, INTENTS_MAX);
-  } catch {
-    return []; // Nothing has been learned here yet.
-  }
+  const names = lookOr(() => readdirSync(paths.data), []); // Nothing may have been learned here yet.
+  const begun = names.filter((name) => INTENT_NAME.test(name)).slice(0, INTENTS_MAX);
+  const texts = begun.map((name) => readPlainFile(`${paths.data}/${name}`).toString());
+  return [...listApplied(paths), ...texts.flatMap((text) => readApplied(parseJson(text)) ?? [])];
 }

@@ -56,18 +56,8 @@ export const RULES_HEADINGS = { ko: '## 자동 감지된 규칙', en: '## Rules 
 const RULE_LENGTH_MAX = 400;
 const BOM = '\uFEFF';
 
-/** The markers do not enclose one block. Lines are counted from 1. */
-type Damaged = { readonly kind: 'damaged'; readonly line: number; readonly reason: string };
-type InsertResult =
-  | { readonly kind: 'inserted'; readonly text: string }
-  /** A list item says the same already; `isOurs`: inside our block. */
-  | { readonly kind: 'present'; readonly line: number; readonly isOurs: boolean }
-  | Damaged;
-type RemoveResult =
-  | { readonly kind: 'removed'; readonly text: string }
-  /** The rule does not stand in our block. */
-  | { readonly kind: 'absent' }
-  | Damaged;
+/** The line, counted from 1, in which a list item says the same already; `isOurs`: inside our block. */
+type Present = { readonly line: number; readonly isOurs: boolean };
 
 /** Why a rule cannot stand as one item of the block, or undefined. */
 export function objectionToRule(rule: string): string | undefined {
@@ -79,40 +69,32 @@ export function objectionToRule(rule: string): string | undefined {
   return isInstructionShaped(rule) ? LIKE_AN_INSTRUCTION : undefined;
 }
 
-/** The text with the rule as the last item of our block, which is made when there is none. */
-export function insertRule(text: string, rule: string, heading: string): InsertResult {
+/** The text with the rule as the last item of our block, which is made when there is none. @throws Refused */
+export function insertRule(text: string, rule: string, heading: string, path: string): string | Present {
   const lines = linesOf(text);
-  const block = findBlock(lines);
-  if (block.kind === 'damaged') return block;
+  const block = findBlock(lines, path);
   const known = lines.findIndex((line) => itemIn(line) === rule);
-  if (known >= 0) {
-    const isOurs = block.kind === 'found' && known > block.start && known < block.end;
-    return { kind: 'present', line: known + 1, isOurs };
-  }
-  if (block.kind === 'found') {
-    const item = `- ${rule}${eolOf(lines[block.start])}`;
-    return { kind: 'inserted', text: lines.toSpliced(block.end, 0, item).join('') };
-  }
+  if (known >= 0)
+    return { line: known + 1, isOurs: block !== undefined && known > block.start && known < block.end };
+  if (block !== undefined)
+    return lines.toSpliced(block.end, 0, `- ${rule}${eolOf(lines[block.start])}`).join('');
   const eol = lines.map(eolOf).find((one) => one !== '') ?? '\n';
   const isBlank = text === '' || text === BOM;
   const endsLine = isBlank || text.endsWith('\n');
   const gap = isBlank ? '' : endsLine ? eol : eol + eol;
   const made = [START, heading, `- ${rule}`, END].join(eol);
-  return { kind: 'inserted', text: text + gap + made + (endsLine ? eol : '') };
+  return text + gap + made + (endsLine ? eol : '');
 }
 
-/** The text without the rule, and without our block when nothing but its heading is left in it. */
-export function removeRule(text: string, rule: string): RemoveResult {
+/** The text without the rule in our block, and without the block when only its heading is left. @throws Refused */
+export function removeRule(text: string, rule: string, path: string): string {
   const lines = linesOf(text);
-  const block = findBlock(lines);
-  if (block.kind !== 'found') return block;
-  const { start, end } = block;
+  const { start, end } = findBlock(lines, path) ?? { start: 0, end: 0 };
   const at = lines.findIndex((line, index) => index > start && index < end && itemIn(line) === rule);
-  if (at < 0) return { kind: 'absent' };
+  if (at < 0) return text;
   const headings: readonly string[] = ['', ...Object.values(RULES_HEADINGS)];
   const others = lines.slice(start + 1, end).toSpliced(at - start - 1, 1);
-  if (others.some((line) => !headings.includes(line.trim())))
-    return { kind: 'removed', text: lines.toSpliced(at, 1).join('') };
+  if (others.some((line) => !headings.includes(line.trim()))) return lines.toSpliced(at, 1).join('');
   let before = lines.slice(0, start).join('') + (lines[start]?.startsWith(BOM) ? BOM : '');
   // The empty line that we put before the block, and what we put behind a last line that did not end.
   const eol = eolOf(lines[start]);
@@ -120,7 +102,7 @@ export function removeRule(text: string, rule: string): RemoveResult {
     before = before.slice(0, -eol.length);
     if (eolOf(lines[end]) === '' && before.endsWith(eol)) before = before.slice(0, -eol.length);
   }
-  return { kind: 'removed', text: before + lines.slice(end + 1).join('') };
+  return before + lines.slice(end + 1).join('');
 }
 
 /** Lines with their ends; `\r` alone ends no line. */
@@ -136,23 +118,20 @@ function itemIn(line: string): string | undefined {
   return /^\s*- (.*)$/.exec(line.slice(0, line.length - eolOf(line).length))?.[1]?.trim();
 }
 
-type Block =
-  | { readonly kind: 'found'; readonly start: number; readonly end: number }
-  | { readonly kind: 'absent' }
-  | Damaged;
-
-function findBlock(lines: readonly string[]): Block {
+/** From which line to which our block is; undefined without one. @throws Refused when the marks do not enclose one block */
+function findBlock(lines: readonly string[], path: string) {
   const marks = lines
     .map((line, index) => ({ mark: line.trim(), index }))
     .filter(({ mark }) => mark === START || mark === END);
   const [start, end, extra] = marks;
-  if (start === undefined) return { kind: 'absent' };
-  const damaged = (index: number, reason: string): Damaged => ({ kind: 'damaged', line: index + 1, reason });
-  if (start.mark !== START) return damaged(start.index, 'our block of rules ends there and begins nowhere');
-  if (end === undefined) return damaged(start.index, 'our block of rules begins there and never ends');
-  if (end.mark !== END) return damaged(end.index, 'our block of rules begins there a second time');
-  if (extra !== undefined) return damaged(extra.index, 'there is a second block of our rules');
-  return { kind: 'found', start: start.index, end: end.index };
+  if (start === undefined) return undefined;
+  const damaged = (index: number, reason: string) =>
+    new Refused(`"${path}", line ${index + 1}: ${reason}; put it right there`);
+  if (start.mark !== START) throw damaged(start.index, 'our block of rules ends there and begins nowhere');
+  if (end === undefined) throw damaged(start.index, 'our block of rules begins there and never ends');
+  if (end.mark !== END) throw damaged(end.index, 'our block of rules begins there a second time');
+  if (extra !== undefined) throw damaged(extra.index, 'there is a second block of our rules');
+  return { start: start.index, end: end.index };
 }
 
 /** The predecessor's name for a skill to which the model gave none. */
@@ -229,10 +208,7 @@ const TEXTS = {
   },
 } as const;
 
-/**
- * What stands in the command's file. The patterns are the user's own words; the comment at the end says where it came
- * from.
- */
+/** What stands in the command's file, with the patterns in the user's own words, and where it came from. */
 export function skillFile(
   name: string,
   { id, evidence, text, details }: Pick<Suggestion, 'id' | 'evidence' | 'text' | 'details'>,

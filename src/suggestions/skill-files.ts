@@ -1,3 +1,4 @@
+import { lookOr } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 
 /** One of the user's commands and skills, by the name that calls it. */
@@ -50,17 +51,10 @@ function skillFiles(directory: string): SkillFile[] {
 }
 
 function isFile(path: string): boolean {
-  try {
-    return process.getBuiltinModule('node:fs').statSync(path).isFile();
-  } catch {
-    return false; // A link to nowhere, or not for us.
-  }
+  return lookOr(() => process.getBuiltinModule('node:fs').statSync(path).isFile(), false);
 }
 
 function namesIn(directory: string): string[] {
-  try {
-    return process.getBuiltinModule('node:fs').readdirSync(directory).sort().slice(0, SKILLS_MAX);
-  } catch {
-    return []; // There is no such directory, or it is not for us.
-  }
+  const names = lookOr(() => process.getBuiltinModule('node:fs').readdirSync(directory), []);
+  return names.sort().slice(0, SKILLS_MAX);
 }

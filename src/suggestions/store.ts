@@ -21,10 +21,7 @@ type Proposed = {
   readonly origin: Suggestion['origin'];
 };
 
-/**
- * Stores what an analysis proposed. What is known already keeps its status and its first time; only an expired one is
- * new again. Returns the ids in the order of the proposals.
- */
+/** Stores proposals and returns their ids. What is known keeps its status and first time; an expired one is new again. */
 export function saveProposals(proposals: readonly Proposal[], proposed: Proposed, db: Db): string[] {
   const { ts, project, projectPath, origin } = proposed;
   return proposals.map((proposal) => {

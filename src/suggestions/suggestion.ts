@@ -6,10 +6,7 @@ import { cleanText, cutText, fingerprint, oneLine } from '../core/text.ts';
 import { isFileTool, isShellTool } from '../lessons/command.ts';
 import { readLessonEvidence } from '../lessons/store/model-lessons.ts';
 
-/**
- * What an analysis may propose: a command for the user, a rule for CLAUDE.md, a hook, or a lesson that agents are told
- * where it matters.
- */
+/** What may be proposed: a command for the user, a rule for CLAUDE.md, a hook, or a lesson that agents are told. */
 export const SUGGESTION_TYPES = ['skill', 'claude_md', 'hook', 'lesson'] as const;
 type SuggestionType = (typeof SUGGESTION_TYPES)[number];
 

@@ -41,16 +41,10 @@ test('a hook is one file and one row', async () => {
   expect(source.run(['hook', '--help']).stdout).toContain('"notice-reader"');
   const settings = await source.import<typeof Settings>('setup/settings-file.ts');
   const { clientFeatures } = await source.import<typeof ClaudeSetup>('clients/claude/setup.ts');
-  const registration = settings.registrationFor({
-    place: locate({ HOME: '/home/me' }, 'linux') as Place,
-    platform: 'linux',
-    features: clientFeatures('2.1.328'),
-    mode: 'session',
-    wakes: true,
-    binaryBefore: undefined,
-  });
-  const edit = settings.registerHooks(undefined, registration);
-  const { Notification } = JSON.parse(edit.kind === 'edited' ? edit.text : '').hooks;
+  const place = locate({ HOME: '/home/me' }, 'linux') as Place;
+  const how = { mode: 'session', wakes: true } as const;
+  const registration = settings.registrationFor(place, clientFeatures('2.1.328'), how);
+  const { Notification } = JSON.parse(settings.registerHooks(undefined, registration)).hooks;
   const command = '/home/me/.self-generation/hooks/self-generation';
   const entry = { type: 'command', command, args: ['hook', 'notice-reader'], timeout: 5 };
   expect(Notification).toEqual([{ hooks: [entry] }]);

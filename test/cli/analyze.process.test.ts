@@ -237,7 +237,7 @@ describe('analyze', () => {
       const { code, stderr } = await analyze(home, words);
       expect([code, stderr]).toEqual([
         2,
-        expect.stringContaining(`It has to be a number above 0, at most ${most}.`),
+        expect.stringContaining(`It is a number above 0, at most ${most}.`),
       ]);
     });
   }

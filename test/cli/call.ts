@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from 'commander';
+import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
 import type { Home } from '../support/home.ts';
 import { type ProcessResult, runProgram } from '../support/hook-process.ts';
@@ -42,7 +43,7 @@ export async function callHere(
     onInterrupt: () => () => {},
     executablePath: BINARY,
     isCompiled: true,
-    colour: false,
+    colours: pc.createColors(false),
     isInteractive: false,
     confirm: async () => false,
     agentMark: () => undefined,

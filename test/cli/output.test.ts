@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
+import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
 import { colouredDiff, newTable, shownJson, shownLine, shownText, visible } from '../../src/cli/output.ts';
 
@@ -21,7 +22,8 @@ describe('visible()', () => {
 
 describe('colouredDiff()', () => {
   const diff = '--- a\n+++ b\n@@ -1,1 +1,2 @@\n same\n-\x1b[31mold\n+new\n';
-  const inColour = (colour: boolean) => colouredDiff(diff, { colour } as CliContext);
+  const inColour = (colour: boolean) =>
+    colouredDiff(diff, { colours: pc.createColors(colour) } as CliContext);
 
   test('paints lines by what they say, and nothing without colour', () => {
     expect(inColour(false)).toBe(visible(diff));
@@ -50,7 +52,7 @@ describe('texts of others', () => {
 });
 
 function rendered(colour: boolean): string {
-  const table = newTable(['name', 'value'], { colour } as CliContext);
+  const table = newTable(['name', 'value'], { colours: pc.createColors(colour) } as CliContext);
   table.push(['a', 'one'], ['한글', 'two']);
   return table.toString();
 }

@@ -199,10 +199,7 @@ describe('diffOf()', () => {
 });
 
 describe('planRestore()', () => {
-  const remove = (text: string) =>
-    text.includes('ours')
-      ? ({ kind: text === 'ours' ? 'emptied' : 'edited', text: text.replace('ours', '') } as const)
-      : ({ kind: 'unchanged' } as const);
+  const removal = { remove: (text: string) => text.replace('ours', '') };
   const saved = () =>
     ({ kind: 'saved', backup: putFile(at('copy'), 'mine'), sha256: sha256('mine') }) as const;
   const absent = { kind: 'absent' } as const;
@@ -226,18 +223,16 @@ describe('planRestore()', () => {
   for (const [name, text, record, expected] of rows) {
     test(name, () => {
       const path = putFile(at('a'), text);
-      expect(planRestore({ ...record, path }, 'rule', remove)).toMatchObject({
-        kind: 'planned',
-        file: { path, before: text, ...expected },
-      });
+      const planned = { path, before: text, ...expected };
+      expect(planRestore({ ...record, path }, 'rule', removal)).toMatchObject(planned);
     });
   }
 
   test('puts back the copy, if it is the one that was made', () => {
     const path = putFile(at('a'), 'mine, ours');
     const record = { path, before: saved(), writtenSha256: sha256('mine, ours') };
-    expect(planRestore(record, 'rule', remove)).toMatchObject({ file: { after: 'mine', restores: true } });
+    expect(planRestore(record, 'rule', removal)).toMatchObject({ after: 'mine', restores: true });
     putFile(at('copy'), 'forged');
-    expect(planRestore(record, 'rule', remove)).toMatchObject({ file: { after: 'mine, ' } });
+    expect(planRestore(record, 'rule', removal)).toMatchObject({ after: 'mine, ' });
   });
 });

@@ -2,16 +2,17 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parse, parseTree } from 'jsonc-parser';
 import { HOOKS, type Hook, hooksIn } from '../../src/hooks/hooks.ts';
-import type { TextEdit } from '../../src/setup/file-plan.ts';
+import { Refused } from '../../src/setup/file-plan.ts';
 import {
   type AppliedRegistration,
+  hasHook,
+  hookRemoval,
   inspectHooks,
   isApplied,
   type Registration,
   recogniseEntry,
   registerApplied,
   registerHooks,
-  unregisterHooks,
 } from '../../src/setup/settings-file.ts';
 
 const HOME = '/home/me';
@@ -39,16 +40,17 @@ function entry(name: string, timeout = 5) {
 
 function edited(text: string | undefined, changes: Partial<Registration> = {}): string {
   const result = registerHooks(text, registration(changes));
-  if (result.kind !== 'edited') throw new Error(`expected an edit of ${text}, got ${JSON.stringify(result)}`);
-  expect(registerHooks(result.text, registration(changes)).kind).toBe('unchanged');
-  return result.text;
+  expect(result).not.toBe(text as string);
+  expect(registerHooks(result, registration(changes))).toBe(result);
+  return result;
 }
 
 const isOurs = (found: unknown) => recogniseEntry(found, registration())?.kind === 'ours';
 
 function unregistered(text: string): string {
-  const result = unregisterHooks(text, isOurs);
-  return result.kind === 'edited' || result.kind === 'emptied' ? result.text : `(${result.kind})`;
+  const result = hookRemoval(isOurs).remove(text);
+  expect(hasHook(text, isOurs)).toBe(result !== text);
+  return result;
 }
 
 function hooksOf(text: string): Record<string, unknown> {
@@ -216,8 +218,7 @@ describe('registerHooks()', () => {
   ];
   for (const [name, text, reason] of refusals) {
     test(`refuses ${name}`, () => {
-      const result: TextEdit = registerHooks(text, registration());
-      expect(result.kind === 'refused' ? result.reason : result.kind).toContain(reason);
+      expect(() => registerHooks(text, registration())).toThrow(reason);
     });
   }
 
@@ -238,12 +239,11 @@ describe('registerHooks()', () => {
   });
 });
 
-describe('unregisterHooks()', () => {
+describe('hookRemoval()', () => {
   const own = JSON.stringify(entry('prompt-logger'));
   const rows: [string, string, string][] = [
-    ['nothing of ours', '{"hooks": {"Stop": []}}', '(unchanged)'],
-    ['an empty file', '', '(unchanged)'],
-    ['broken JSON', '{', '(refused)'],
+    ['nothing of ours', '{"hooks": {"Stop": []}}', '{"hooks": {"Stop": []}}'],
+    ['an empty file', '', ''],
     ['only ours', `{"hooks": {"X": [{"hooks": [${own}]}]}}`, '{}'],
     ['an event that we never register', `{"a": 1, "hooks": {"X": [{"hooks": [${own}]}]}}`, '{"a": 1}'],
     ['the first of two', `{"hooks": {"X": [{"hooks": [${own}, 5]}]}}`, '{"hooks": {"X": [{"hooks": [5]}]}}'],
@@ -264,9 +264,13 @@ describe('unregisterHooks()', () => {
     test(`with ${name}`, () => expect(unregistered(text)).toBe(expected));
   }
 
+  test('refuses broken JSON', () => expect(() => unregistered('{')).toThrow(Refused));
+
   test('says when nothing else is left', () => {
-    expect(unregisterHooks(edited(undefined), isOurs)).toEqual({ kind: 'emptied', text: '{}\n' });
-    expect(unregisterHooks(edited('{ // mine\n}'), isOurs).kind).toBe('edited');
+    const { isEmpty } = hookRemoval(isOurs);
+    expect(unregistered(edited(undefined))).toBe('{}\n');
+    expect(isEmpty('{}\n')).toBe(true);
+    expect(isEmpty(unregistered(edited('{ // mine\n}')))).toBe(false);
   });
 });
 
@@ -279,7 +283,6 @@ describe('inspectHooks()', () => {
       },
     });
     expect(inspectHooks(`\uFEFF${text}`, registration())).toEqual({
-      kind: 'read',
       isDisabled: false,
       entries: [
         { event: 'UserPromptSubmit', kind: 'ours', name: 'prompt-logger' },
@@ -289,9 +292,9 @@ describe('inspectHooks()', () => {
   });
   test('says when hooks are switched off, takes an empty file and refuses a broken one', () => {
     const inspect = (text: string) => inspectHooks(text, registration());
-    expect(inspect('{"disableAllHooks": true}')).toEqual({ kind: 'read', entries: [], isDisabled: true });
-    expect(inspect(' \n')).toEqual({ kind: 'read', entries: [], isDisabled: false });
-    expect(inspect('{,}')).toMatchObject({ kind: 'refused' });
+    expect(inspect('{"disableAllHooks": true}')).toEqual({ entries: [], isDisabled: true });
+    expect(inspect(' \n')).toEqual({ entries: [], isDisabled: false });
+    expect(() => inspect('{,}')).toThrow(Refused);
   });
 });
 
@@ -304,9 +307,8 @@ const APPLIED: AppliedRegistration = {
 describe('registerApplied()', () => {
   const withApplied = (text: string, hook = APPLIED, changes: Partial<Registration> = {}) => {
     const result = registerApplied(text, hook, registration(changes));
-    if (result.kind !== 'edited') throw new Error(`expected an edit, got ${JSON.stringify(result)}`);
-    expect(registerApplied(result.text, hook, registration(changes)).kind).toBe('unchanged');
-    return result.text;
+    expect(registerApplied(result, hook, registration(changes))).toBe(result);
+    return result;
   };
   const last = (text: string) => (hooksOf(text).UserPromptSubmit as unknown[]).at(-1);
 
@@ -326,15 +328,13 @@ describe('registerApplied()', () => {
     const text = withApplied(before);
     expect(text).toStartWith('\uFEFF{ // mine\r\n\t"model": "opus"');
     const isOwn = (found: unknown) => isApplied(found, APPLIED.id, registration());
-    expect(unregisterHooks(text, isOwn)).toEqual({ kind: 'edited', text: before });
-    expect(unregisterHooks(text, (found) => isApplied(found, 's000000000', registration())).kind).toBe(
-      'unchanged',
-    );
+    expect(hookRemoval(isOwn).remove(text)).toBe(before);
+    expect(hasHook(text, (found) => isApplied(found, 's000000000', registration()))).toBe(false);
   });
 
   test('is not touched when the hooks are registered again, moved or taken out', () => {
     const text = withApplied(edited('{}'));
-    expect(registerHooks(text, registration()).kind).toBe('unchanged');
+    expect(registerHooks(text, registration())).toBe(text);
     const shell = edited(text, { form: 'shell' });
     expect(JSON.stringify(hooksOf(shell))).toContain(`"applied","${APPLIED.id}"`);
     expect(inspectHooks(text, registration())).toMatchObject({
@@ -345,7 +345,7 @@ describe('registerApplied()', () => {
 
   test('registers for an event that every client knows although no hook of ours stands there', () => {
     const text = registerApplied(edited('{}'), { ...APPLIED, event: 'PostToolUse' }, registration());
-    expect(text.kind === 'edited' && hooksOf(text.text).PostToolUse).toHaveLength(1);
+    expect(hooksOf(text).PostToolUse).toHaveLength(1);
   });
 
   const refused: [string, string, AppliedRegistration, string][] = [
@@ -368,8 +368,7 @@ describe('registerApplied()', () => {
   ];
   for (const [name, text, hook, reason] of refused) {
     test(`refuses ${name}`, () => {
-      const result = registerApplied(text, hook, registration());
-      expect(result.kind === 'refused' && result.reason).toContain(reason);
+      expect(() => registerApplied(text, hook, registration())).toThrow(reason);
     });
   }
 });
@@ -422,7 +421,7 @@ describe('registerHooks() and the two registrations', () => {
   });
 });
 
-describe('registerHooks() then unregisterHooks()', () => {
+describe('registerHooks() then hookRemoval()', () => {
   const foreignEntry = fc.oneof(
     fc.record({ type: fc.constant('command'), command: fc.string() }),
     fc.constantFrom(null, 7, 'x', {

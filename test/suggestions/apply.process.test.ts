@@ -62,7 +62,6 @@ function requestIn(home: Bench, changes: Partial<ApplyRequest> = {}): ApplyReque
     scope: 'own',
     project: { name: 'app', path: home.app },
     place,
-    platform: 'linux',
     language: 'ko',
     now: () => NOW,
     earlier: listEarlier(home.paths),
@@ -85,7 +84,6 @@ function apply(home: Bench, suggestion: Suggestion, changes: Partial<ApplyReques
 function undoRequestIn(home: Bench, id: string): UndoRequest {
   return {
     place: requestIn(home).place,
-    platform: 'linux',
     now: () => NOW,
     others: listApplied(home.paths, id),
   };

@@ -14,7 +14,6 @@ const plan = planApply(suggestion, {
   scope: 'own',
   project: { name: 'app', path: process.cwd() },
   place,
-  platform: 'linux',
   language: 'ko',
   now: () => new Date(),
   earlier: listEarlier(paths),

@@ -1,9 +1,8 @@
 import { type Attachment, attachTo } from '../../runs/attach.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { runAttached } from '../../system/run-command.ts';
-import { EXIT } from '../context.ts';
 import { printJson, visible } from '../output.ts';
-import { aboutRun, callPlace, complain, type JsonFlag, type RunsHere } from './runs-here.ts';
+import { aboutRun, complainOf, type JsonFlag, type RunsHere } from './runs-here.ts';
 
 /** `subagents attach`: goes on with the session of a run in the client itself; without a terminal says how. */
 export const attach = aboutRun({
@@ -22,12 +21,7 @@ async function start(
   const { context, world, isJson } = here;
   const { id: runId, number, client, sessionId } = run;
   const answer = attachTo(run, print ? 'print' : 'start', world);
-  if (answer.kind === 'refused')
-    return complain(
-      `Cannot attach to #${number}: ${answer.reason}.${callPlace(run, here)}`,
-      EXIT.failed,
-      here,
-    );
+  if (answer.kind === 'refused') return complainOf('attach to', run, answer.reason, here);
   const { attachment } = answer;
   const { words: command, path, cwd, env, set, unset } = attachment;
   if (isJson) return printJson({ runId, number, client, sessionId, cwd, command, env: set, unset }, context);

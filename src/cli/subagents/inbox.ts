@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import pc from 'picocolors';
 import { counted } from '../../core/text.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import {
@@ -18,6 +17,7 @@ import {
   complain,
   complainUsage,
   findRun,
+  isAll,
   isPerson,
   type JsonFlag,
   type RunsHere,
@@ -84,7 +84,7 @@ function waitingHere({ requester, world }: RunsHere): Announcement[] {
 }
 
 function story(one: Announcement, { context }: RunsHere): string {
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   const label = one.label === null ? '' : ` · ${visibleLine(one.label)}`;
   const again = one.isRedelivery ? ' · redelivery: true' : '';
   const meant = one.requesterSession === null ? '' : " · meant for an agent's session";
@@ -114,8 +114,7 @@ export const dismiss: SubagentsCommand = {
 async function drop(here: RunsHere, _flags: JsonFlag, target?: string): Promise<void> {
   if (target === undefined || target.trim() === '') return complainUsage('dismiss <id|#|all>', here);
   const { context, requester, world } = here;
-  const ids = target === 'all' || target === '*' ? 'all' : idsOf(target, here);
-  if (ids === undefined) return;
+  const ids = isAll(target) ? 'all' : idsOf(target, here);
   const nowMs = context.now().getTime();
   const isNothing = (ids === 'all' ? waitingHere(here) : ids).length === 0;
   const dismiss = (db: Sqlite) => dismissAnnouncements(ids, requester.key, nowMs, db);
@@ -126,12 +125,11 @@ async function drop(here: RunsHere, _flags: JsonFlag, target?: string): Promise<
   answer({ dismissed }, `Dismissed ${counted(dismissed.length, 'announcement')}.\n`, here);
 }
 
-/** Returns undefined after reporting that there is no such run. */
-function idsOf(target: string, here: RunsHere): string[] | undefined {
+function idsOf(target: string, here: RunsHere): string[] {
   const waiting = waitingHere(here);
   const begun = waiting.filter(({ id }) => target.length >= ID_LENGTH_MIN && id.startsWith(target));
   const [only] = begun;
   if (only !== undefined && begun.length === 1) return [only.id];
-  const listing = findRun(target, here);
-  return listing && waiting.filter(({ runId }) => runId === listing.run.id).map(({ id }) => id);
+  const { run } = findRun(target, here);
+  return waiting.filter(({ runId }) => runId === run.id).map(({ id }) => id);
 }

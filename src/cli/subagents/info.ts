@@ -1,4 +1,3 @@
-import pc from 'picocolors';
 import type { Run } from '../../runs/model/run.ts';
 import {
   formatAge,
@@ -89,14 +88,15 @@ function infoJson(known: Known, { context }: RunsHere) {
 }
 
 function infoText(known: Known, { context }: RunsHere): string {
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   const rows = [...seedRows(known, context.now().getTime()), ...furtherRows(known)];
-  const lines = rows.map(([label, value]) => `${label}: ${value}`);
+  const lines = rows.flatMap(([label, value]) => (value === null ? [] : `${label}: ${value}`));
   const events = known.events.length === 0 ? [] : ['Events:', ...known.events.map(eventLine)];
   return [bold('ℹ️ Subagent info'), ...lines, ...events.map(dim), ''].join('\n');
 }
 
-type Row = readonly [label: string, value: string];
+/** Null: nothing is said of it. */
+type Row = readonly [label: string, value: string | null];
 
 function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: number): Row[] {
   const { run, turn } = listing;
@@ -114,17 +114,13 @@ function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: n
     ['Started', time(turn.startedAtMs)],
     ['Ended', time(turn.endedAtMs)],
     ['Cleanup', run.cleanup],
-    ...rowOf('Archive', run.archivedAtMs === null ? isoTime(run.archiveAtMs) : time(run.archivedAtMs)),
-    ...rowOf('Cleanup handled', run.archivedAtMs === null ? null : 'yes'),
+    ['Archive', run.archivedAtMs === null ? isoTime(run.archiveAtMs) : time(run.archivedAtMs)],
+    ['Cleanup handled', run.archivedAtMs === null ? null : 'yes'],
     ['Outcome', isTerminal(turn.state) ? outcomeWords(turn) : 'n/a'],
-    ...turns.flatMap((one) =>
-      rowOf(`Message, turn ${one.number}`, one.kind === 'send' ? outcomeWords(one) : null),
+    ...turns.map(
+      (one): Row => [`Message, turn ${one.number}`, one.kind === 'send' ? outcomeWords(one) : null],
     ),
   ];
-}
-
-function rowOf(label: string, value: string | null): Row[] {
-  return value === null ? [] : [[label, value]];
 }
 
 function outcomeWords(turn: Turn): string {
@@ -155,7 +151,7 @@ function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] 
     ['Client', run.client],
     ['Model', `requested ${word(requested)}, resolved ${word(resolved)}, observed ${word(observed)}`],
     ['Usage', usageWords(usage)],
-    ...rowOf('Announce steps', announced.length === 0 ? null : `tokens ${formatCount(tokens)}`),
+    ['Announce steps', announced.length === 0 ? null : `tokens ${formatCount(tokens)}`],
     ['Cost', usage.costUsd === null ? 'n/a' : `${formatUsd(usage.costUsd)} (${source})`],
     ['PID', pidWords(turn)],
     ['Deadline', isoTime(turn.deadlineAtMs) ?? 'none'],
@@ -164,8 +160,8 @@ function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] 
     ['Worktree', worktreeWords(listing)],
     ['Permissions', permissionWords(run)],
     ['Enforcement gaps', run.gaps.length === 0 ? 'none' : visibleLine(run.gaps.join(', '))],
-    ...rowOf('Warning', run.warning && safeLine(run.warning)),
-    ...turn.notes.flatMap((note) => rowOf('Note', visibleLine(note))),
+    ['Warning', run.warning && safeLine(run.warning)],
+    ...turn.notes.map((note): Row => ['Note', visibleLine(note)]),
   ];
 }
 

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pc from 'picocolors';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { formatAge, formatDuration, formatSince, formatUsd } from '../../runs/model/stats.ts';
 import { isTerminal, runtimeMs } from '../../runs/model/turn.ts';
 import { readRunList } from '../../runs/read-log.ts';
 import { reconcileAndArchive } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { EXIT, limitUpTo } from '../context.ts';
+import { type CliContext, EXIT, limitUpTo } from '../context.ts';
 import { cutToWidth } from '../output.ts';
 import {
   answer,
@@ -99,7 +98,7 @@ function listLines(
   { context, world }: RunsHere,
 ): string[] {
   const { active, done, runs } = found;
-  const { bold, dim } = pc.createColors(context.colour);
+  const { bold, dim } = context.colours;
   if (runs.length === 0 && active + done === 0)
     return [`🧭 Subagents: none${allProjects ? '' : ' in this project'}.`];
   const columns = context.screen()?.columns || COLUMNS_DEFAULT;
@@ -114,7 +113,7 @@ function listLines(
     const listing = runs[index]?.listing;
     if (listing === undefined) return [];
     const project = cutToWidth(`   ${visibleLine(listing.run.requester.key)}`, columns);
-    return [paint(listing, line, context.colour), ...(allProjects ? [dim(project)] : [])];
+    return [paint(listing, context)(line), ...(allProjects ? [dim(project)] : [])];
   });
   const hidden = active + done - runs.length;
   return [
@@ -170,8 +169,6 @@ function aligned(rows: readonly (readonly string[])[], columns: number): string[
   });
 }
 
-function paint({ turn }: RunListing, line: string, colour: boolean): string {
-  const { green, red, yellow } = pc.createColors(colour);
-  if (turn.state === 'success') return green(line);
-  return isTerminal(turn.state) ? red(line) : yellow(line);
+function paint({ turn: { state } }: RunListing, { colours }: CliContext) {
+  return state === 'success' ? colours.green : isTerminal(state) ? colours.red : colours.yellow;
 }

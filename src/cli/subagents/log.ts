@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import pc from 'picocolors';
 import { cutText } from '../../core/text.ts';
 import { type Run, turnFiles } from '../../runs/model/run.ts';
 import {
@@ -53,9 +52,7 @@ async function show(here: RunsHere, flags: LogFlags, words: readonly string[]): 
   const asked = readWords(rest);
   if (target === undefined || asked === undefined || (flags.json && flags.follow))
     return complainUsage(flags.follow ? `${USAGE} --follow` : USAGE, here);
-  const listing = findRun(target, here);
-  if (listing === undefined) return;
-  const { run, turn } = listing;
+  const { run, turn } = findRun(target, here);
   const title = `📜 Subagent log: ${nameOf(run)}\n`;
   if (flags.follow) {
     here.context.stdout(title);
@@ -75,8 +72,7 @@ function readWords(words: readonly string[]): LogChoice | undefined {
   return { limit: logLimit(limit === undefined ? undefined : Number(limit)), withTools: words.some(isTools) };
 }
 
-function linesOf(entries: readonly LogEntry[], { colour }: CliContext): string {
-  const { bold, red } = pc.createColors(colour);
+function linesOf(entries: readonly LogEntry[], { colours: { bold, red } }: CliContext): string {
   return entries
     .map((entry) => {
       const isError = entry.kind === 'tool-result' && entry.isError;

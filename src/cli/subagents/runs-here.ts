@@ -13,7 +13,7 @@ import { reconcileAndArchive } from '../../runs/reconcile.ts';
 import { findByIdAnywhere, findOwnRun, refusalInside, requesterHere } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { Refusal, RunsWorld } from '../../runs/world.ts';
-import { type CliContext, EXIT, NO_HOME } from '../context.ts';
+import { type CliContext, EXIT, endCommand, NO_HOME } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 
 /** Shared by the commands of background runs: opening the store, finding runs, printing answers and refusals. */
@@ -55,9 +55,8 @@ export function aboutRun<Flags extends JsonFlag>({
     ...described,
     define: (command) => define(command.argument('[target]', 'the run')),
     act: (here, flags: Flags, target?: string) => {
-      if (target === undefined) return complainUsage(`${described.name} <id|#>`, here);
-      const listing = findRun(target, here);
-      return listing && act(here, flags, listing);
+      const words = target ?? complainUsage(`${described.name} <id|#>`, here);
+      return act(here, flags, findRun(words, here));
     },
   };
 }
@@ -97,27 +96,28 @@ export function isPerson({ requester, context }: Pick<RunsHere, 'requester' | 'c
   return context.isPrompt === true || (requester.session === null && requester.client === null);
 }
 
-/** The run that is meant; undefined after saying why it is none. A person may name one of any project by its id. */
-export function findRun(words: string | undefined, here: RunsHere): RunListing | undefined {
+/** The run that is meant; fails when it is none. A person may name one of any project by its id. */
+export function findRun(words: string, here: RunsHere): RunListing {
   const own = findOwnRun(words, here);
   const isAlone = isPerson(here) && here.context.agentMark() === undefined;
-  const answer =
-    (own.kind === 'missing' && isAlone ? findByIdAnywhere(words ?? '', here.world) : undefined) ?? own;
+  const answer = (own.kind === 'missing' && isAlone ? findByIdAnywhere(words, here.world) : undefined) ?? own;
   if (answer.kind === 'found') return answer.run;
-  complain(answer.error, answer.kind === 'empty' ? EXIT.usage : EXIT.notFound, here);
-  return undefined;
+  return complain(answer.error, answer.kind === 'empty' ? EXIT.usage : EXIT.notFound, here);
 }
 
-/** The run that is meant, or all of them; undefined after saying why it is none. `call`: how the command is called. */
+/** Whether all runs are meant, and not one. */
+export function isAll(target: string | undefined): boolean {
+  return target === 'all' || target === '*';
+}
+
+/** The run that is meant; undefined: all of them. `call`: how the command is called. */
 export function findRunOrAll(
   target: string | undefined,
   call: string,
   here: RunsHere,
-): RunListing | 'all' | undefined {
-  if (target === 'all' || target === '*') return 'all';
-  if (target === undefined || target.trim() === '') complainUsage(call, here);
-  else return findRun(target, here);
-  return undefined;
+): RunListing | undefined {
+  if (isAll(target)) return undefined;
+  return findRun(target?.trim() ? target : complainUsage(call, here), here);
 }
 
 /** For a run of another project: where the next command has to be called, since numbers are per project. */
@@ -137,7 +137,7 @@ export function complainInJson(command: Command, context: CliContext): void {
     const isHelp = error.exitCode === 0;
     if (!isHelp && isJson())
       complain(error.message.replace(/^error: /, ''), EXIT.usage, { isJson: true, context });
-    else if (!isHelp) context.setExitCode(EXIT.usage);
+    if (!isHelp) context.setExitCode(EXIT.usage);
     throw error;
   });
 }
@@ -150,28 +150,33 @@ export function answer(document: object, text: string, { isJson, context }: Spea
   else context.stdout(text);
 }
 
-/** Prints an error, as JSON where JSON is asked for. */
-export function complain(error: string, exitCode: number, here: Speaking): void {
-  say({ status: 'error', error }, `⚠️ ${shownText(error)}`, exitCode, here);
+/** Ends the command with an error, as JSON where JSON is asked for. */
+export function complain(error: string, exitCode: number, here: Speaking): never {
+  return say({ status: 'error', error }, `⚠️ ${shownText(error)}`, exitCode, here);
 }
 
-/** Prints a refusal in the same way. `says`: text before the reason. */
-export function refuse(refusal: Refusal, says: string, here: Speaking): void {
+/** Ends it with what cannot be done with a run, and why. */
+export function complainOf(what: string, run: Run, reason: string, here: RunsHere): never {
+  return complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT.failed, here);
+}
+
+/** Ends it with a refusal in the same way. `says`: text before the reason. */
+export function refuse(refusal: Refusal, says: string, here: Speaking): never {
   const exitCode = refusal.limit === true ? EXIT.limit : EXIT.failed;
   const isForbidden = refusal.status === 'forbidden';
-  say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT.forbidden : exitCode, here);
+  return say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT.forbidden : exitCode, here);
 }
 
-/** Prints how a command is called after a wrong call. */
-export function complainUsage(call: string, here: Speaking): void {
+/** Ends a wrong call with how the command is called. */
+export function complainUsage(call: string, here: Speaking): never {
   const error = `Usage: self-generation subagents ${call}`;
-  say({ status: 'error', error }, `⚙️ ${error}`, EXIT.usage, here);
+  return say({ status: 'error', error }, `⚙️ ${error}`, EXIT.usage, here);
 }
 
-function say(document: object, line: string, exitCode: number, { isJson, context }: Speaking): void {
-  context.setExitCode(exitCode);
+function say(document: object, line: string, exitCode: number, { isJson, context }: Speaking): never {
   if (isJson) printJson(document, context);
   else context.stderr(`${line}\n`);
+  return endCommand(exitCode, context);
 }
 
 /** Runs in the words of the commands, for a terminal and as JSON. */

@@ -6,6 +6,7 @@ import { printJson } from '../output.ts';
 import {
   complainUsage,
   findRunOrAll,
+  isAll,
   isPerson,
   type JsonFlag,
   nameOf,
@@ -33,10 +34,8 @@ export const stop: SubagentsCommand = {
 
 async function end(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
   const call = 'stop <id|#|all [--project]>';
-  if (project && target !== 'all' && target !== '*') return complainUsage(call, here);
-  const found = findRunOrAll(target, call, here);
-  if (found === undefined) return;
-  const listing = found === 'all' ? undefined : found;
+  if (project && !isAll(target)) return complainUsage(call, here);
+  const listing = findRunOrAll(target, call, here);
   const { requester, world, context } = here;
   context.progress('stopping …');
   const every: StopTarget = { kind: project ? 'project' : 'all' };

@@ -48,9 +48,7 @@ async function waitForTarget(
   { timeout }: JsonFlag & { readonly timeout?: number },
   target?: string,
 ): Promise<void> {
-  const found = findRunOrAll(target, 'wait <id|#|all>', here);
-  if (found === undefined) return;
-  const listing = found === 'all' ? undefined : found;
+  const listing = findRunOrAll(target, 'wait <id|#|all>', here);
   const whose = listing === undefined ? 'project' : { runId: listing.run.id };
   const timeoutMs = timeout === undefined ? null : timeout * 1000;
   const key = listing?.run.requester.key ?? here.requester.key;
@@ -65,7 +63,6 @@ export async function waitAndTell(
   here: RunsHere,
 ): Promise<void> {
   const answer = await waitFor(turns, patience, here);
-  if (answer === undefined) return;
   tell(answer);
   const ended = answer.runs.filter(({ turn }) => isTerminal(turn.state));
   const shown = ended.map(({ turn: { runId, number } }) => ({ runId, turn: number }));
@@ -99,12 +96,8 @@ type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;
 
 const PROGRESS_INTERVAL_MS = 1000;
 
-/** Waits until they have ended or the time is over, with a line of progress. Returns undefined after Ctrl-C, which is reported. */
-async function waitFor(
-  turns: readonly TurnName[],
-  patience: Patience,
-  here: RunsHere,
-): Promise<WaitAnswer | undefined> {
+/** Waits until they have ended or the time is over, with a line of progress. Ctrl-C ends the command. */
+async function waitFor(turns: readonly TurnName[], patience: Patience, here: RunsHere): Promise<WaitAnswer> {
   const { world, context, isJson } = here;
   const interruption = new AbortController();
   const release = context.onInterrupt(() => interruption.abort());
@@ -134,8 +127,7 @@ async function waitFor(
   const target = only === undefined || others.length > 0 ? 'all' : only.run.number;
   const goesOn = others.length > 0 ? 'The runs go on' : 'The run goes on';
   const next = `"${PROGRAM} subagents wait ${target}" waits again, "${PROGRAM} subagents stop ${target}" ends`;
-  complain(`${goesOn}: ${next} ${others.length > 0 ? 'them' : 'it'}.`, EXIT.interrupted, here);
-  return undefined;
+  return complain(`${goesOn}: ${next} ${others.length > 0 ? 'them' : 'it'}.`, EXIT.interrupted, here);
 }
 
 function isActive({ turn }: RunWithTurn): boolean {
@@ -236,7 +228,6 @@ async function sendMessage(
   if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX)
     return complain('Send failed: the message is longer than 1 MiB', EXIT.failed, here);
   const listing = findRun(target, here);
-  if (listing === undefined) return;
   const answer = sendToRun(listing.run.id, message, here.requester, here.world);
   if (answer.status !== 'accepted') return refuse(answer, 'Send failed: ', here);
   if (timeout === 0) return here.isJson ? printJson(answer, here.context) : tellSent(listing, here);

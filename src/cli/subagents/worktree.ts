@@ -12,6 +12,7 @@ import {
   answer,
   callPlace,
   complain,
+  complainOf,
   type JsonFlag,
   type RunsHere,
   visibleLine,
@@ -29,7 +30,6 @@ export const diff = aboutRun({
 
 async function showChanges(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'diff', here);
-  if (run === undefined) return;
   const { context, world } = here;
   const changes = await readChanges(run, world);
   if (changes.kind === 'failed') return complainOf('show the changes of', run, changes.reason, here);
@@ -50,7 +50,7 @@ export const merge = aboutRun({
 
 async function bringIn(here: RunsHere, _flags: JsonFlag, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'merge', here);
-  if (run === undefined || isAtWork('merge the changes of', run, here)) return;
+  checkIsDone('merge the changes of', run, here);
   const { path, repository } = run.worktree;
   const merged = await mergeChanges(run, here.world);
   if (merged.kind === 'failed') {
@@ -82,7 +82,7 @@ export const discard = aboutRun({
 
 async function remove(here: RunsHere, { yes }: DiscardFlags, listing: RunListing): Promise<void> {
   const run = runWithTree(listing, 'discard', here);
-  if (run === undefined || isAtWork('discard the worktree of', run, here)) return;
+  checkIsDone('discard the worktree of', run, here);
   const { context, world, isJson } = here;
   const { path, branch } = run.worktree;
   const loss = yes ? null : await lossOf(run.worktree, { ...world, isMerged: await isMerged(run, world) });
@@ -101,23 +101,16 @@ async function remove(here: RunsHere, { yes }: DiscardFlags, listing: RunListing
   answer({ runId, number, status: 'discarded', worktree }, `${said}\n`, here);
 }
 
-/** Returns undefined after reporting that it has no working tree of its own. */
-function runWithTree({ run }: RunListing, verb: string, here: RunsHere): (Run & TreeRun) | undefined {
+function runWithTree({ run }: RunListing, verb: string, here: RunsHere): Run & TreeRun {
   if (run.worktree !== null) return { ...run, worktree: run.worktree };
   const reason = `it works in "${run.cwd}", in no worktree of its own: "spawn --worktree always" gives one`;
-  complainOf(`${verb} the worktree of`, run, reason, here);
-  return undefined;
+  return complainOf(`${verb} the worktree of`, run, reason, here);
 }
 
-/** Whether the run still works, and its changes are incomplete; reports it then. */
-function isAtWork(what: string, run: Run, here: RunsHere): boolean {
+/** The changes of a run that still works are incomplete. */
+function checkIsDone(what: string, run: Run, here: RunsHere): void {
   const active = activeTurn(run, here.world.paths);
-  if (active === undefined) return false;
+  if (active === undefined) return;
   const next = `"${PROGRAM} subagents wait ${run.number}" waits for its end, "stop ${run.number}" ends it`;
   complainOf(what, run, `it is ${active.state}: ${next}`, here);
-  return true;
-}
-
-function complainOf(what: string, run: Run, reason: string, here: RunsHere): void {
-  complain(`Cannot ${what} #${run.number}: ${reason}.${callPlace(run, here)}`, EXIT.failed, here);
 }

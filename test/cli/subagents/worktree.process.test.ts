@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import pc from 'picocolors';
 import { changeRun } from '../../../src/runs/store/runs.ts';
 import { firstPrompt } from '../../../src/runs/workspace/first-prompt.ts';
 import { prepareWorktree } from '../../../src/runs/workspace/worktree.ts';
@@ -43,7 +44,7 @@ async function shelfWithTree(state: 'ended' | 'running' = 'ended'): Promise<Tree
   return { shelf, git, env, tree: worktree.path };
 }
 
-const SCREEN = { screen: () => ({ columns: 80, rows: 24 }), colour: true };
+const SCREEN = { screen: () => ({ columns: 80, rows: 24 }), colours: pc.createColors(true) };
 
 describe('subagents diff', () => {
   test('prints the patch as it is through a pipe, and in colours, with nothing hidden, on a terminal', async () => {
