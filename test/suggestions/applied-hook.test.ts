@@ -10,14 +10,8 @@ const PROJECT = { name: 'app', path: APP, spellings: [APP, '/home/dev/app-worktr
 const TEXT = 'Push a tag.';
 
 function eventOf(tool: string, input: object, name = 'PreToolUse'): HookEvent {
-  const event = parseHookEvent({
-    hook_event_name: name,
-    session_id: 's',
-    cwd: APP,
-    tool_name: tool,
-    tool_input: input,
-    error: 'x',
-  });
+  const call = { tool_name: tool, tool_input: input, error: 'x' };
+  const event = parseHookEvent({ hook_event_name: name, session_id: 's', cwd: APP, ...call });
   if (event === undefined) throw new Error('no event');
   return event;
 }
@@ -31,27 +25,20 @@ const isSaid = (hook: HookDeclaration, event: HookEvent) =>
 
 describe('answerDeclared()', () => {
   test('denies with the reason, or tells, and says nothing else', () => {
-    const before = { hookSpecificOutput: { hookEventName: 'PreToolUse' } };
     const call = eventOf('Bash', { command: 'ls' });
-    expect(answerDeclared(declared(), call, PROJECT)).toEqual({
-      hookSpecificOutput: {
-        ...before.hookSpecificOutput,
-        permissionDecision: 'deny',
-        permissionDecisionReason: TEXT,
-      },
-    });
-    expect(answerDeclared(declared({ action: 'tell' }), call, PROJECT)).toEqual({
-      hookSpecificOutput: { ...before.hookSpecificOutput, additionalContext: TEXT },
-    });
+    const said = (action: HookDeclaration['action']) => answerDeclared(declared({ action }), call, PROJECT);
+    const hookEventName = 'PreToolUse';
+    const denied = { hookEventName, permissionDecision: 'deny', permissionDecisionReason: TEXT };
+    expect(said('deny')).toEqual({ hookSpecificOutput: denied });
+    expect(said('tell')).toEqual({ hookSpecificOutput: { hookEventName, additionalContext: TEXT } });
   });
 
   test('is about its event and its tools, by their whole names', () => {
     expect(isSaid(declared(), eventOf('Bash', {}))).toBe(true);
     expect(isSaid(declared(), eventOf('BashOutput', {}))).toBe(false);
     expect(isSaid(declared(), eventOf('Bash', {}, 'PostToolUse'))).toBe(false);
-    expect(isSaid(declared({ event: 'PostToolUseFailure' }), eventOf('Bash', {}, 'PostToolUseFailure'))).toBe(
-      true,
-    );
+    const failure = eventOf('Bash', {}, 'PostToolUseFailure');
+    expect(isSaid(declared({ event: 'PostToolUseFailure' }), failure)).toBe(true);
     const start = parseHookEvent({ hook_event_name: 'SessionStart', cwd: APP, session_id: 's' });
     expect(start && isSaid(declared(), start)).toBe(false);
   });
@@ -75,12 +62,11 @@ describe('answerDeclared()', () => {
     ['cat <<EOF\nnpm publish\nEOF', false],
     ['', false],
   ];
-  for (const [command, isMeant] of commands) {
-    test(`${isMeant ? 'is' : 'is not'} about ${JSON.stringify(command)}`, () => {
-      const hook = declared({ when: { command: 'npm publish' } });
-      expect(isSaid(hook, eventOf('Bash', { command }))).toBe(isMeant);
-    });
-  }
+  test.each(commands)('is about the command %j: %p', (command, isMeant) =>
+    expect(isSaid(declared({ when: { command: 'npm publish' } }), eventOf('Bash', { command }))).toBe(
+      isMeant,
+    ),
+  );
 
   test('is about a wrapper when the declaration names it', () => {
     const hook = declared({ when: { command: 'npx prisma' } });
@@ -112,12 +98,10 @@ describe('answerDeclared()', () => {
     ['package.json', `${APP}/package.json`, true],
     ['package.json', `${APP}/package.jsonc`, false],
   ];
-  for (const [path, file, isMeant] of paths) {
-    test(`${path} ${isMeant ? 'is' : 'is not'} about ${file}`, () => {
-      const hook = declared({ tools: ['Edit'], when: { path } });
-      expect(isSaid(hook, eventOf('Edit', { file_path: file }))).toBe(isMeant);
-    });
-  }
+  test.each(paths)('%s is about %s: %p', (path, file_path, isMeant) => {
+    const hook = declared({ tools: ['Edit'], when: { path } });
+    expect(isSaid(hook, eventOf('Edit', { file_path }))).toBe(isMeant);
+  });
 
   test('reads the path of a notebook, and is about no call without one', () => {
     const hook = declared({ tools: ['NotebookEdit'], when: { path: '*.ipynb' } });

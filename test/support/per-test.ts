@@ -3,9 +3,8 @@ import type { Db } from '../../src/database/connection.ts';
 import { getDb } from '../../src/database/db.ts';
 import { type Home, temporaryHome } from './home.ts';
 
-/** What each test of a file has anew: declared once, and then always that of the test that runs. */
-
-function perTest<T extends object>(open: () => T, close: (one: T) => void): T {
+/** What each test of a file has anew: declared once, it is always that of the test that runs. */
+export function perTest<T extends object>(open: () => T, close: (one: T) => void): T {
   let current: T;
   beforeEach(() => {
     current = open();
