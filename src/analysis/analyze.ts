@@ -8,8 +8,8 @@ import { writeDatabase } from '../hooks/store/use-database.ts';
 import { analysisFiles } from '../runs/model/run.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import { type Config, readConfig } from '../settings/hook-settings.ts';
-import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
-import type { Suggestion } from '../suggestions/suggestion.ts';
+import { loadSkills, skillPlaces } from '../suggestions/model/skill-files.ts';
+import type { Suggestion } from '../suggestions/model/suggestion.ts';
 import { identityNow } from '../system/process-identity.ts';
 import {
   type AnalysisKey,

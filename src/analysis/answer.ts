@@ -12,7 +12,7 @@ import {
   readProposal,
   SKILL_NAME,
   SUGGESTION_TEXT_LENGTH_MAX,
-} from '../suggestions/suggestion.ts';
+} from '../suggestions/model/suggestion.ts';
 import { commandWords, quotedCommands } from './advised-commands.ts';
 import type { CandidateGroup } from './candidates.ts';
 

@@ -12,7 +12,7 @@ import {
   ruleEffects,
   skillUses,
 } from '../suggestions/feedback-store.ts';
-import type { Skill } from '../suggestions/skill-files.ts';
+import type { Skill } from '../suggestions/model/skill-files.ts';
 import { loadCalls } from './analysis-store.ts';
 import { type CandidateGroup, findCandidates, shown as shownText, type WorkingCheck } from './candidates.ts';
 import { type Contradiction, findContradictions } from './keep-answer.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '../database/connection.ts';
 import { type Row, recordIn, textIn } from '../database/sqlite.ts';
-import { readDetails, SUGGESTION_TYPES } from './suggestion.ts';
+import { readDetails, SUGGESTION_TYPES } from './model/suggestion.ts';
 
 /** The project that a report is about, or all of them. */
 type FeedbackScope =

@@ -9,7 +9,7 @@ import { type EventType, insertEvent } from '../../src/database/events.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { analysisFiles } from '../../src/runs/model/run.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
-import { decideSuggestion, findSuggestions } from '../../src/suggestions/store.ts';
+import { decideSuggestion, findSuggestions } from '../../src/suggestions/model/store.ts';
 import { currentBoot, identityOf, isSameProcess, RUN_VARIABLE } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
 import { readRows } from '../support/home.ts';

@@ -8,7 +8,7 @@ import {
   withdrawLesson,
 } from '../../src/lessons/store/model-lessons.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
-import { decideSuggestion, listSuggestions } from '../../src/suggestions/store.ts';
+import { decideSuggestion, listSuggestions } from '../../src/suggestions/model/store.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { seedLearnt } from '../support/lessons.ts';
 import { PROJECT } from '../support/payloads.ts';

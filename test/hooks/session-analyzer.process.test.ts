@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { insertEvent } from '../../src/database/events.ts';
-import { saveProposals } from '../../src/suggestions/store.ts';
+import { saveProposals } from '../../src/suggestions/model/store.ts';
 import { readRows } from '../support/home.ts';
 import type { BenchOptions } from '../support/hook-context.ts';
 import { decideIn, play as playIn } from '../support/hook-play.ts';

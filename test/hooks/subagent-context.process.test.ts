@@ -5,7 +5,7 @@ import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { composeContext, decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
 import { learnProject } from '../../src/lessons/learn-project.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
-import type { Verdict } from '../../src/suggestions/store.ts';
+import type { Verdict } from '../../src/suggestions/model/store.ts';
 import { APPLIED, DISMISSED, madeProposal, seedDecided } from '../support/decided.ts';
 import { type BenchOptions, bench, eventOf } from '../support/hook-context.ts';
 import { decideIn, play } from '../support/hook-play.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { HookEvent } from '../../src/hooks/event.ts';
 import { parseHookEvent } from '../../src/hooks/hooks.ts';
 import { answerDeclared } from '../../src/suggestions/applied-hook.ts';
-import type { HookDeclaration } from '../../src/suggestions/suggestion.ts';
+import type { HookDeclaration } from '../../src/suggestions/model/suggestion.ts';
 import { cpuTimeMs } from '../support/cpu-time.ts';
 
 const APP = '/home/dev/app';

@@ -23,7 +23,7 @@ import {
   type UndoPlan,
 } from '../../src/suggestions/apply.ts';
 import { carryOut, listApplied, listEarlier } from '../../src/suggestions/decide.ts';
-import type { Suggestion } from '../../src/suggestions/suggestion.ts';
+import type { Suggestion } from '../../src/suggestions/model/suggestion.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { uninstallIn } from '../support/installed.ts';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import type { Db } from '../../src/database/connection.ts';
 import { insertEvent } from '../../src/database/events.ts';
 import { feedbackSummary, ruleEffects, skillUses } from '../../src/suggestions/feedback-store.ts';
-import type { Verdict } from '../../src/suggestions/store.ts';
-import type { Proposal } from '../../src/suggestions/suggestion.ts';
+import type { Verdict } from '../../src/suggestions/model/store.ts';
+import type { Proposal } from '../../src/suggestions/model/suggestion.ts';
 import { APPLIED, DISMISSED, madeProposal, seedDecided } from '../support/decided.ts';
 import { databasePerTest, homePerTest } from '../support/per-test.ts';
 

@@ -4,8 +4,8 @@ import {
   findSuggestions,
   saveProposals,
   type Verdict,
-} from '../../src/suggestions/store.ts';
-import type { Proposal, Suggestion } from '../../src/suggestions/suggestion.ts';
+} from '../../src/suggestions/model/store.ts';
+import type { Proposal, Suggestion } from '../../src/suggestions/model/suggestion.ts';
 import { PROJECT } from './payloads.ts';
 import { isoBeforeNow } from './seed.ts';
 

@@ -7,7 +7,7 @@ import { type EventType, insertEvent, queryEvents, type StoredEvent } from '../.
 import { recordIn, sqliteErrorCode } from '../../database/sqlite.ts';
 import { isEditingTool } from '../../lessons/command.ts';
 import { countShown, isForgotten, recordSeen } from '../../lessons/store/error-entries.ts';
-import { markShown, registerCached } from '../../suggestions/store.ts';
+import { markShown, registerCached } from '../../suggestions/model/store.ts';
 import type { CallRecord, Origin, Recording, ToolError } from '../decision.ts';
 
 /**

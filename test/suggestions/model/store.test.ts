@@ -8,11 +8,11 @@ import {
   registerCached,
   saveProposals,
   unseenIds,
-} from '../../src/suggestions/store.ts';
-import { type Proposal, suggestionId } from '../../src/suggestions/suggestion.ts';
-import { madeProposal } from '../support/decided.ts';
-import { databasePerTest, homePerTest } from '../support/per-test.ts';
-import { rule, seedAnalysis } from '../support/seed.ts';
+} from '../../../src/suggestions/model/store.ts';
+import { type Proposal, suggestionId } from '../../../src/suggestions/model/suggestion.ts';
+import { madeProposal } from '../../support/decided.ts';
+import { databasePerTest, homePerTest } from '../../support/per-test.ts';
+import { rule, seedAnalysis } from '../../support/seed.ts';
 
 const SHOP = '/home/dev/shop';
 const IN_SHOP = { project: 'shop', projectPath: SHOP, origin: 'analysis' } as const;

@@ -5,7 +5,7 @@ import {
   describeDeclaration,
   type HookDeclaration,
   readDeclaration,
-} from '../../src/suggestions/suggestion.ts';
+} from '../../../src/suggestions/model/suggestion.ts';
 
 const DENIED: HookDeclaration = {
   event: 'PreToolUse',

@@ -1,6 +1,6 @@
-import { parseJson } from '../core/guards.ts';
-import type { Db } from '../database/connection.ts';
-import { type Row, recordIn, textIn } from '../database/sqlite.ts';
+import { parseJson } from '../../core/guards.ts';
+import type { Db } from '../../database/connection.ts';
+import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
 import {
   type Proposal,
   readDetails,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, symlinkSync } from 'node:fs';
-import { loadSkills, skillPlaces } from '../../src/suggestions/skill-files.ts';
-import { homePerTest } from '../support/per-test.ts';
+import { loadSkills, skillPlaces } from '../../../src/suggestions/model/skill-files.ts';
+import { homePerTest } from '../../support/per-test.ts';
 
 const FILE = 'Do it.\n';
 
