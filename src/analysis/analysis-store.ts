@@ -1,6 +1,6 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { Db } from '../database/connection.ts';
-import { numberIn, type Row, textIn, type Value } from '../database/sqlite.ts';
+import type { Row, Value } from '../database/sqlite.ts';
 import type { Noise } from '../lessons/failure.ts';
 import { identityIn, identityText, type ProcessIdentity } from '../system/process-identity.ts';
 
@@ -165,27 +165,13 @@ export function endRun(id: number, end: RunEnd, db: Db): void {
 
 /** The newest runs first. */
 export function listAnalysisRuns(limit: number, db: Db): AnalysisRun[] {
-  return db.sqlite.all('SELECT * FROM analysis_runs ORDER BY id DESC LIMIT ?', limit).map(readRun);
-}
-
-function readRun(row: Row): AnalysisRun {
-  return {
-    id: Number(row.id),
-    ts: String(row.ts),
-    endedTs: textIn(row.ended_ts),
-    trigger: row.trigger === 'session-end' ? 'session-end' : 'command',
-    status: row.status === 'running' ? 'running' : row.status === 'done' ? 'done' : 'failed',
-    reason: textIn(row.reason),
-    project: String(row.project),
-    days: Number(row.days),
-    cli: String(row.cli),
-    model: textIn(row.model),
-    promptBytes: numberIn(row.prompt_bytes),
-    inputTokens: numberIn(row.input_tokens),
-    outputTokens: numberIn(row.output_tokens),
-    costUsd: numberIn(row.cost_usd),
-    suggestionCount: numberIn(row.suggestion_count),
-  };
+  const rows = db.sqlite.all(
+    `SELECT id, ts, ended_ts AS endedTs, trigger, status, reason, project, days, cli, model, prompt_bytes AS promptBytes,
+       input_tokens AS inputTokens, output_tokens AS outputTokens, cost_usd AS costUsd, suggestion_count AS suggestionCount
+     FROM analysis_runs ORDER BY id DESC LIMIT ?`,
+    limit,
+  );
+  return rows as AnalysisRun[];
 }
 
 /** What was sent, by which a stored answer is found again. */

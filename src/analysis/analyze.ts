@@ -92,7 +92,7 @@ type PreparedAnalysis = {
 
 /** What would be sent: for a person to look at before anything leaves the machine. */
 export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOptions, db: Db): PreparedAnalysis {
-  const skills = loadSkills(skillPlaces(env, scope.kind === 'project' ? scope.path : null));
+  const skills = loadSkills(skillPlaces(env, scope.path));
   const data = collectAnalysisData(scope, { days, now: now() }, skills, db);
   const options = { scope, days, language: config.language, dataBytesMax: DATA_BYTES_MAX };
   return {
@@ -166,8 +166,8 @@ function keyOf(
 ): AnalysisKey {
   const input = `${cli}\n${model ?? ''}\n${question}`;
   return {
-    project: scope.kind === 'project' ? scope.name : 'all',
-    projectPath: scope.kind === 'project' ? scope.path : null,
+    project: scope.name,
+    projectPath: scope.path,
     days,
     inputHash: createHash('sha256').update(input).digest('hex'),
   };
@@ -179,8 +179,8 @@ function requestOf(options: AnalyzeOptions, model: string | undefined): RunReque
     ts: now().toISOString(),
     process: identityNow(process.pid),
     trigger,
-    project: scope.kind === 'project' ? scope.name : 'all',
-    projectPath: scope.kind === 'project' ? scope.path : '',
+    project: scope.name,
+    projectPath: scope.path ?? '',
     days,
     cli,
     model: model ?? null,

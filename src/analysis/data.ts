@@ -20,7 +20,8 @@ import { type Contradiction, findContradictions } from './keep-answer.ts';
 /** Which part of the log: one project, or all of it. */
 export type AnalysisScope =
   | { readonly kind: 'project'; readonly name: string; readonly path: string }
-  | { readonly kind: 'all' };
+  | typeof ALL_PROJECTS;
+export const ALL_PROJECTS = { kind: 'all', name: 'all', path: null } as const;
 
 /** What is analysed. Each list has the newest last, and is cut at its beginning when there is too much. */
 export type AnalysisData = {
@@ -68,7 +69,7 @@ export function collectAnalysisData(
   db: Db,
 ): AnalysisData {
   const since = beginning(days, now);
-  const filter: EventFilter = { since, ...(scope.kind === 'project' ? { projectPath: scope.path } : {}) };
+  const filter: EventFilter = { since, ...(scope.path !== null && { projectPath: scope.path }) };
   const prompts = queryEvents({ ...filter, type: 'prompt', limit: PROMPTS_MAX }, db).reverse();
   const toolUses = queryEvents({ ...filter, type: 'tool_use', limit: TOOL_USES_MAX }, db).reverse();
   const uses = skillUses(scope, beginning(STALE_DAYS, now), db);
@@ -80,7 +81,7 @@ export function collectAnalysisData(
       .map((prompt) => ({
         ts: prompt.ts.slice(0, 16),
         text: shown(prompt.text, PROMPT_LENGTH_MAX),
-        ...(scope.kind === 'all' ? { project: shown(prompt.project ?? 'unknown', TEXT_LENGTH_MAX) } : {}),
+        ...(scope.kind === 'all' && { project: shown(prompt.project ?? 'unknown', TEXT_LENGTH_MAX) }),
       })),
     toolSequences: sequences(toolUses),
     ...failures(scope, since, db),
@@ -142,7 +143,7 @@ function failures(
   since: string,
   db: Db,
 ): Pick<AnalysisData, 'candidates' | 'checks' | 'contradicted'> {
-  const projectPath = scope.kind === 'project' ? scope.path : undefined;
+  const projectPath = scope.path ?? undefined;
   const calls = loadCalls({ projectPath, since, limit: CALLS_MAX }, db);
   const { groups, checks } = findCandidates(calls, {
     knownFix: (key, path) => knownFix(key, path, db),

@@ -85,7 +85,7 @@ type Fitted = {
 
 /** The first failures that fit, and the newest of the other lists. */
 function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions): Fitted {
-  const project = cutText(scope.kind === 'project' ? scope.name : 'all', NAME_LENGTH_MAX);
+  const project = cutText(scope.name, NAME_LENGTH_MAX);
   const { candidates, contradicted: all, checks: allChecks, ...lists } = data;
   const empty: Log = {
     project,

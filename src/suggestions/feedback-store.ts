@@ -2,10 +2,8 @@ import type { Db } from '../database/connection.ts';
 import { type Row, recordIn, textIn } from '../database/sqlite.ts';
 import { readDetails, SUGGESTION_TYPES } from './model/suggestion.ts';
 
-/** The project that a report is about, or all of them. */
-type FeedbackScope =
-  | { readonly kind: 'project'; readonly name: string; readonly path: string }
-  | { readonly kind: 'all' };
+/** The project that a report is about; all of them without a path. */
+type FeedbackScope = { readonly name: string; readonly path: string | null };
 
 /** Suggestions of the project and of none; one without a path is known by its project's name. */
 const OF_PROJECT = "(s.project_path = ? OR (s.project_path = '' AND s.project IN (?, 'all')))";
@@ -29,14 +27,14 @@ export type FeedbackSummary = {
 /** Null as long as the user has not decided on anything. A verdict that was taken back does not count. */
 export function feedbackSummary(scope: FeedbackScope, db: Db): FeedbackSummary | null {
   // The predecessor's rows name no suggestion that is known, and so no project either.
-  const ofScope = scope.kind === 'project' ? `s.id IS NOT NULL AND ${OF_PROJECT}` : '1';
+  const ofScope = scope.path === null ? '1' : `s.id IS NOT NULL AND ${OF_PROJECT}`;
   const verdicts = db.sqlite.all(
     `SELECT f.action, f.suggestion_type AS type,
        COALESCE(CASE WHEN s.type = 'lesson' THEN s.text END, s.summary, f.summary, f.suggestion_id) AS summary, s.why
      FROM feedback AS f LEFT JOIN suggestions AS s ON s.id = f.suggestion_id
      WHERE f.id IN (SELECT MAX(id) FROM feedback GROUP BY suggestion_id) AND f.action <> 'undone' AND ${ofScope}
      ORDER BY f.id DESC`,
-    ...(scope.kind === 'project' ? [scope.path, scope.name] : []),
+    ...(scope.path === null ? [] : [scope.path, scope.name]),
   );
   if (verdicts.length === 0) return null;
   const accepted = verdicts.filter((verdict) => verdict.action === 'accepted');
@@ -99,9 +97,9 @@ type AppliedRule = ReturnType<typeof appliedRules>[number];
 function appliedRules(scope: FeedbackScope, now: Date, db: Db) {
   const rows = db.sqlite.all(
     `SELECT s.id, s.text, s.details, s.decided_ts, s.project_path FROM suggestions AS s
-     WHERE s.type = 'claude_md' AND s.status = 'applied' AND ${scope.kind === 'project' ? OF_PROJECT : '1'}
+     WHERE s.type = 'claude_md' AND s.status = 'applied' AND ${scope.path === null ? '1' : OF_PROJECT}
      ORDER BY s.decided_ts DESC LIMIT ?`,
-    ...(scope.kind === 'project' ? [scope.path, scope.name] : []),
+    ...(scope.path === null ? [] : [scope.path, scope.name]),
     RULES_MAX,
   );
   return rows.flatMap((row) => {
@@ -110,7 +108,7 @@ function appliedRules(scope: FeedbackScope, now: Date, db: Db) {
     const windowDays = Math.min(Math.floor((now.getTime() - appliedMs) / MS_PER_DAY), WINDOW_DAYS_MAX);
     if (errors.length === 0 || !(windowDays >= 1)) return [];
     const ofRule = row.project_path === '' ? null : String(row.project_path);
-    const projectPath = scope.kind === 'project' ? scope.path : ofRule;
+    const projectPath = scope.path ?? ofRule;
     const windowMs = windowDays * MS_PER_DAY;
     return [{ id: String(row.id), rule: String(row.text), errors, projectPath, appliedMs, windowMs }];
   });
@@ -158,9 +156,9 @@ export function skillUses(
 ): Map<string, { readonly uses: number; readonly lastTs: string }> {
   const rows = db.sqlite.all(
     `SELECT json_extract(data, '$.skillName') AS name, COUNT(*) AS uses, MAX(ts) AS lastTs FROM events
-     WHERE ${scope.kind === 'project' ? 'project_path = ? AND' : ''} type = 'skill_used' AND ts >= ?
+     WHERE ${scope.path === null ? '' : 'project_path = ? AND'} type = 'skill_used' AND ts >= ?
        AND json_valid(data) GROUP BY 1`,
-    ...(scope.kind === 'project' ? [scope.path] : []),
+    ...(scope.path === null ? [] : [scope.path]),
     since,
   );
   return new Map(

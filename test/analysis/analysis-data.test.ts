@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { collectAnalysisData, isAnythingRecorded } from '../../src/analysis/data.ts';
+import { ALL_PROJECTS, collectAnalysisData, isAnythingRecorded } from '../../src/analysis/data.ts';
 import { type EventType, insertEvent } from '../../src/database/events.ts';
 import { APPLIED, madeProposal, seedDecided } from '../support/decided.ts';
 import { temporaryHome } from '../support/home.ts';
@@ -70,7 +70,7 @@ describe('collectAnalysisData()', () => {
     event('prompt', { text: 'here' });
     event('prompt', { text: 'there' }, { path: OTHER });
     expect(collect().prompts.map(({ text, project }) => [text, project])).toEqual([['here', undefined]]);
-    expect(collect({ kind: 'all' }).prompts.map(({ text, project }) => [text, project])).toEqual([
+    expect(collect(ALL_PROJECTS).prompts.map(({ text, project }) => [text, project])).toEqual([
       ['here', 'shop'],
       ['there', 'other'],
     ]);
@@ -96,7 +96,7 @@ describe('collectAnalysisData()', () => {
     expect(collect().candidates.map(({ key, shown }) => [key, shown.known])).toEqual([
       ['no port', undefined],
     ]);
-    const [all] = collect({ kind: 'all' }).candidates;
+    const [all] = collect(ALL_PROJECTS).candidates;
     expect([all?.shown.project, all?.shown.known]).toEqual(['shop', undefined]);
   });
 
@@ -105,7 +105,7 @@ describe('collectAnalysisData()', () => {
     const where = { ts: '2026-11-01T00:00:00.000Z', project: 'other', projectPath: OTHER };
     const id = seedDecided(db, proposal, [APPLIED], where);
     expect(collect()).toMatchObject({ feedback: null, ruleEffects: [] });
-    expect(collect({ kind: 'all' })).toMatchObject({ feedback: { accepted: 1 }, ruleEffects: [{ id }] });
+    expect(collect(ALL_PROJECTS)).toMatchObject({ feedback: { accepted: 1 }, ruleEffects: [{ id }] });
   });
 
   test('is the same all day long while nothing is recorded', () => {
@@ -131,7 +131,7 @@ describe('collectAnalysisData()', () => {
       { name: 'review', uses: 0 },
     ]);
     expect(data.staleSkills).toEqual(['old']);
-    const all = collectAnalysisData({ kind: 'all' }, { days: 7, now: NOW }, skills, db);
+    const all = collectAnalysisData(ALL_PROJECTS, { days: 7, now: NOW }, skills, db);
     expect(all.staleSkills).toEqual(['review']);
   });
 });

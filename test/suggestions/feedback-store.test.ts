@@ -8,8 +8,8 @@ import { APPLIED, DISMISSED, madeProposal, seedDecided } from '../support/decide
 import { databasePerTest, homePerTest } from '../support/per-test.ts';
 
 const SHOP = '/home/dev/shop';
-const SCOPE = { kind: 'project', name: 'shop', path: SHOP } as const;
-const ALL = { kind: 'all' } as const;
+const SCOPE = { name: 'shop', path: SHOP };
+const ALL = { name: 'all', path: null };
 const DECIDED = '2026-11-10T12:00:00.000Z';
 
 const db = databasePerTest(homePerTest());
