@@ -55,6 +55,8 @@ describe('SessionStart', () => {
     expect(greeting()).toContain(`- 미해결 에러 1건: ${SAID}`);
     play(edit, success, end);
     expect(greeting()).not.toContain('미해결');
+    play(bashFailure('unknown option --x', { tool_input: { command: 'make' }, tool_use_id: 'b4' }), end);
+    expect(greeting()).toContain('- 미해결 에러 1건: unknown option --x');
   });
 
   test('names them in full when the session is resumed', () => {

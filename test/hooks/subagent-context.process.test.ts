@@ -406,6 +406,7 @@ describe('decideSubagentStart() and applied rules', () => {
     decided('Use pnpm', EVERYWHERE);
     decided('Write tests', EVERYWHERE);
     decided('Use npm', ELSEWHERE);
+    decided('Use yarn', { project: 'x', projectPath: '' });
     seedAnalysis(home.paths, { suggestions: [rule('Use pnpm')] });
     expect(told()?.split('\n').slice(1).sort()).toEqual(['- Use pnpm', '- Write tests']);
   });
