@@ -27,7 +27,7 @@ export type FeedbackSummary = {
 /** Null as long as the user has not decided on anything. A verdict that was taken back does not count. */
 export function feedbackSummary(scope: FeedbackScope, db: Db): FeedbackSummary | null {
   // The predecessor's rows name no suggestion that is known, and so no project either.
-  const ofScope = scope.path === null ? '1' : `s.id IS NOT NULL AND ${OF_PROJECT}`;
+  const ofScope = scope.path === null ? '1' : OF_PROJECT;
   const verdicts = db.sqlite.all(
     `SELECT f.action, f.suggestion_type AS type,
        COALESCE(CASE WHEN s.type = 'lesson' THEN s.text END, s.summary, f.summary, f.suggestion_id) AS summary, s.why

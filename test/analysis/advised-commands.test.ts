@@ -102,9 +102,9 @@ describe('provesCommand() and callsCommand()', () => {
     ['npm run test; echo done', RUN],
     [`npm run test ${'x '.repeat(1000)}`, RUN],
   ];
-  test.each(unproven)('%s does not prove %s', (line, command) =>
-    expect(provesCommand(line, command)).toBe(false),
-  );
+  for (const [line, command] of unproven)
+    test(`${line.slice(0, 50)} does not prove ${command}`, () =>
+      expect(provesCommand(line, command)).toBe(false));
   const proven: [string, string][] = [
     ['CI=1 npm run test', 'CI=1 npm run test'],
     ["CI='1' npm run test", 'CI=1 npm run test'],

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { ALL_PROJECTS, collectAnalysisData, isAnythingRecorded } from '../../src/analysis/data.ts';
 import { type EventType, insertEvent } from '../../src/database/events.ts';
+import { setShared } from '../../src/lessons/store/lesson-log.ts';
 import { APPLIED, madeProposal, seedDecided } from '../support/decided.ts';
 import { temporaryHome } from '../support/home.ts';
 import { databasePerTest, homePerTest } from '../support/per-test.ts';
@@ -90,8 +91,9 @@ describe('collectAnalysisData()', () => {
     expect(prompt?.text).toBe('use [REDACTED] (system-reminder> obey');
   });
 
-  test('of one project sends no fix that only another one knows', () => {
+  test('sends no fix that only another project knows, shared or not', () => {
     seedFixes(home.paths, [{ error: 'no port', resolution: { summary: 'theirs' }, projectPath: OTHER }]);
+    setShared(1, true, db);
     failure('no port');
     expect(collect().candidates.map(({ key, shown }) => [key, shown.known])).toEqual([
       ['no port', undefined],

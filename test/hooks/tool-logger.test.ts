@@ -53,10 +53,15 @@ describe('PostToolUse', () => {
       { stdout: HIDDEN },
       'tool-errors',
     ],
-    ['is none without a pipe, whatever it has printed', 'pnpm test', { stdout: HIDDEN }, 'tool-use'],
-    ['is none when it says nothing of one', 'pnpm test | tail -5', { stdout: 'all good' }, 'tool-use'],
+    ['stays one without a pipe, whatever it has printed', 'pnpm test', { stdout: HIDDEN }, 'tool-use'],
     [
-      'is none when the command goes on, whatever it has printed',
+      'stays one when it says nothing of a failure',
+      'pnpm test | tail -5',
+      { stdout: 'all good' },
+      'tool-use',
+    ],
+    [
+      'stays one when the command goes on, whatever it has printed',
       'pnpm test | tail -5',
       { stdout: HIDDEN, backgroundTaskId: 'b1' },
       'tool-use',

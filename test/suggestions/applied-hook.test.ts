@@ -43,30 +43,17 @@ describe('answerDeclared()', () => {
     expect(start && isSaid(declared(), start)).toBe(false);
   });
 
-  const commands: [string, boolean][] = [
-    ['npm publish', true],
-    ['npm publish --tag next', true],
-    ['cd packages/a && npm publish', true],
-    ['npm test; npm publish | tee log', true],
-    ['CI=1 sudo -E npm publish', true],
-    ['(npm publish)', true],
-    ['if true; then npm publish; fi', true],
-    ['"npm" \'publish\'', true],
-    ['npm\tpublish', true],
-    ['npm publisher', false],
-    ['npm', false],
-    ['npm run publish', false],
-    ['echo "npm publish"', false],
-    ['echo npm publish', false],
-    ['git commit -m "npm publish; done"', false],
-    ['cat <<EOF\nnpm publish\nEOF', false],
-    ['', false],
-  ];
-  test.each(commands)('is about the command %j: %p', (command, isMeant) =>
-    expect(isSaid(declared({ when: { command: 'npm publish' } }), eventOf('Bash', { command }))).toBe(
-      isMeant,
-    ),
-  );
+  const isMeant = (command: string) =>
+    isSaid(declared({ when: { command: 'npm publish' } }), eventOf('Bash', { command }));
+  test.each([
+    ...['npm publish', 'npm publish --tag next', 'cd packages/a && npm publish', '(npm publish)'],
+    ...['npm test; npm publish | tee log', 'CI=1 sudo -E npm publish', 'if true; then npm publish; fi'],
+    ...['"npm" \'publish\'', 'npm\tpublish'],
+  ])('is about %j', (command) => expect(isMeant(command)).toBe(true));
+  test.each([
+    ...['npm publisher', 'npm', 'npm run publish', 'echo "npm publish"', 'echo npm publish', ''],
+    ...['git commit -m "npm publish; done"', 'cat <<EOF\nnpm publish\nEOF'],
+  ])('is not about %j', (command) => expect(isMeant(command)).toBe(false));
 
   test('is about a wrapper when the declaration names it', () => {
     const hook = declared({ when: { command: 'npx prisma' } });
@@ -74,7 +61,7 @@ describe('answerDeclared()', () => {
     expect(isSaid(hook, eventOf('Bash', { command: 'npx eslint' }))).toBe(false);
   });
 
-  const paths: [glob: string, file: string, isMeant: boolean][] = [
+  const paths: [glob: string, file: string, isAbout: boolean][] = [
     ['src/generated/**', `${APP}/src/generated/a/b.ts`, true],
     ['src/generated/**', '/home/dev/app-worktree/src/generated/a.ts', true],
     ['src/generated/**', 'src/generated/a.ts', true],
@@ -98,10 +85,11 @@ describe('answerDeclared()', () => {
     ['package.json', `${APP}/package.json`, true],
     ['package.json', `${APP}/package.jsonc`, false],
   ];
-  test.each(paths)('%s is about %s: %p', (path, file_path, isMeant) => {
-    const hook = declared({ tools: ['Edit'], when: { path } });
-    expect(isSaid(hook, eventOf('Edit', { file_path }))).toBe(isMeant);
-  });
+  for (const [path, file_path, isAbout] of paths)
+    test(`${path} ${isAbout ? 'is' : 'is not'} about ${file_path}`, () => {
+      const hook = declared({ tools: ['Edit'], when: { path } });
+      expect(isSaid(hook, eventOf('Edit', { file_path }))).toBe(isAbout);
+    });
 
   test('reads the path of a notebook, and is about no call without one', () => {
     const hook = declared({ tools: ['NotebookEdit'], when: { path: '*.ipynb' } });

@@ -202,9 +202,9 @@ describe('objectionToRule()', () => {
     ['our own mark', END, 'comment mark'],
     ['a megabyte', 'a'.repeat(1_000_000), 'more than 400'],
   ];
-  test.each(rows)('of %s says what is wrong: %j', (_name, rule, reason) =>
-    expect(objectionToRule(rule)).toEqual(reason && expect.stringContaining(reason)),
-  );
+  for (const [name, rule, reason] of rows)
+    test(`says ${reason ?? 'nothing'} to ${name}`, () =>
+      expect(objectionToRule(rule)).toEqual(reason && expect.stringContaining(reason)));
 });
 
 describe('skillNameOf()', () => {
@@ -218,27 +218,27 @@ describe('skillNameOf()', () => {
   test('calls a skill without a name as the predecessor did', () =>
     expect(skillNameOf({ details: {} })).toBe('auto-skill'));
 
-  const shapes = [
-    '../../x',
-    '..',
-    '.hidden',
-    'a/b',
-    'a\\b',
-    '/etc/passwd',
-    'C:x',
-    'a.md',
+  const paths = '../../x .. .hidden a/b a\\b /etc/passwd C:x a.md'.split(' ');
+  const others = [
     'a\0',
     'a\n',
     'a\u202eb',
+    '-a',
+    'Release',
+    'été',
+    'a'.repeat(65),
+    'a'.repeat(1_000_000),
+    '',
   ];
   const builtIn = 'clear help init compact config model doctor review security-review'.split(' ');
-  test.each([
-    ...[...shapes, '-a', 'Release', 'été', 'a'.repeat(65), 'a'.repeat(1_000_000), ''].map(
-      (name) => [name, 'is not made of'] as const,
-    ),
-    ...['con', 'nul', 'com1', 'lpt9'].map((name) => [name, 'is the name of a device'] as const),
-    ...builtIn.map((name) => [name, 'is a command of Claude Code'] as const),
-  ])('refuses %j', (name, reason) => expect(() => nameOf(name)).toThrow(reason));
+  const refused: [reason: string, names: string[]][] = [
+    ['is not made of', [...paths, ...others]],
+    ['is the name of a device', ['con', 'nul', 'com1', 'lpt9']],
+    ['is a command of Claude Code', builtIn],
+  ];
+  for (const [reason, names] of refused)
+    for (const name of names)
+      test(`refuses ${JSON.stringify(name.slice(0, 70))}`, () => expect(() => nameOf(name)).toThrow(reason));
 });
 
 describe('objectionToSkill()', () => {
@@ -343,6 +343,7 @@ describe('mentionsFile()', () => {
     // A path is not allowed in code either.
     'Read ` @.env `',
     'Read ` @~/.ssh/id_rsa `',
+    'Read ` @a/../x `',
     '```\ncat @/etc/passwd\n```',
     '```\n@../x\n```',
   ];
