@@ -78,20 +78,8 @@ const MS_PER_DAY = 86_400_000;
 const MS_PER_MINUTE = 60_000;
 const REASON_LENGTH_MAX = 500;
 
-type PreparedAnalysis = {
-  readonly prompt: AnalysisPrompt;
-  readonly promptCount: number;
-  /** Whether there are prompts enough, or failing calls. */
-  readonly isEnough: boolean;
-  /**
-   * By what the same question is known: the prompt without the effects of rules, which change from day to day while
-   * nothing is recorded.
-   */
-  readonly question: string;
-};
-
 /** What would be sent: for a person to look at before anything leaves the machine. */
-export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOptions, db: Db): PreparedAnalysis {
+export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOptions, db: Db) {
   const skills = loadSkills(skillPlaces(env, scope.path));
   const data = collectAnalysisData(scope, { days, now: now() }, skills, db);
   const options = { scope, days, language: config.language, dataBytesMax: DATA_BYTES_MAX };
@@ -99,6 +87,7 @@ export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOption
     prompt: buildAnalysisPrompt(data, options),
     promptCount: data.prompts.length,
     isEnough: data.prompts.length >= PROMPTS_MIN || data.candidates.length > 0,
+    /** By what the same is known: without the effects of rules, which change from day to day while nothing is recorded. */
     question: buildAnalysisPrompt({ ...data, ruleEffects: [] }, options).text,
   };
 }
@@ -206,12 +195,10 @@ function refused(refusal: RunRefusal, { config }: AnalyzeOptions): AnalyzeOutcom
   return { ...refusal, budgetUsd: config.analysisDailyBudgetUsd, runsMax: RUNS_PER_DAY_MAX };
 }
 
+type Prepared = ReturnType<typeof prepareAnalysis>;
+
 /** What somebody else answered is kept under a key of its own: the question is still to be asked. */
-function useGiven(
-  text: string,
-  { prompt, question }: PreparedAnalysis,
-  options: AnalyzeOptions,
-): AnalyzeOutcome {
+function useGiven(text: string, { prompt, question }: Prepared, options: AnalyzeOptions): AnalyzeOutcome {
   const asked = readGivenAnswer(text, prompt);
   if (asked.kind === 'failed') return asked;
   const key = keyOf(`given answer\n${text}\n${question}`, undefined, options);

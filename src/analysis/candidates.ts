@@ -279,8 +279,8 @@ function tellingText({ said, raw }: CallFailure): string {
 }
 
 /** The command line, or the tool and what it was called on. */
-function commandText({ tool, line, family, file }: AnalysedCall): string {
-  if (isShellTool(tool)) return oneLined(line ?? family ?? tool);
+function commandText({ tool, line, command, file }: AnalysedCall): string {
+  if (isShellTool(tool)) return oneLined(line ?? command ?? tool);
   return oneLined(`${tool} ${file ?? line ?? ''}`.trim());
 }
 

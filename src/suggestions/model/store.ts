@@ -13,13 +13,7 @@ import {
 } from './suggestion.ts';
 
 /** By which analysis, and of which project, something was proposed. */
-type Proposed = {
-  /** `all` and an empty path: of no project. */
-  readonly project: string;
-  readonly projectPath: string;
-  readonly ts: string;
-  readonly origin: Suggestion['origin'];
-};
+type Proposed = Pick<Suggestion, 'project' | 'projectPath' | 'ts' | 'origin'>;
 
 /** Stores proposals and returns their ids. What is known keeps its status and first time; an expired one is new again. */
 export function saveProposals(proposals: readonly Proposal[], proposed: Proposed, db: Db): string[] {
