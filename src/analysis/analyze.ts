@@ -9,7 +9,6 @@ import { analysisFiles } from '../runs/model/run.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import { type Config, readConfig } from '../settings/hook-settings.ts';
 import { loadSkills, skillPlaces } from '../suggestions/model/skill-files.ts';
-import type { Suggestion } from '../suggestions/model/suggestion.ts';
 import { identityNow } from '../system/process-identity.ts';
 import {
   type AnalysisKey,
@@ -48,18 +47,8 @@ export type AnalyzeOptions = {
 };
 
 export type AnalyzeOutcome =
-  | {
-      readonly kind: 'done';
-      readonly answer: StoredAnswer['answer'];
-      readonly suggestions: readonly Suggestion[];
-      /** Commands of lessons that agents are told from now on, without anybody's word. */
-      readonly told: readonly string[];
-      /** The same was asked before, so nothing was sent. */
-      readonly isCached: boolean;
-      readonly usage: Usage;
-      /** Why suggestions and lessons of the answer were dropped. */
-      readonly dropped: readonly string[];
-    }
+  /** `isCached`: the same was asked before, so nothing was sent. */
+  | (StoredAnswer & { readonly kind: 'done'; readonly isCached: boolean; readonly usage: Usage })
   | { readonly kind: 'insufficient'; readonly promptCount: number }
   | (RunRefusal & { readonly budgetUsd: number; readonly runsMax: number })
   | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };

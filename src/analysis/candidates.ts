@@ -47,12 +47,6 @@ type ShownGroup = {
   readonly elsewhere?: ShownExample;
 };
 
-type Candidates = {
-  /** The most promising first. */
-  readonly groups: readonly CandidateGroup[];
-  readonly checks: readonly WorkingCheck[];
-};
-
 export type CandidateRequest = {
   /** What agents are told of an error already; undefined: nothing. */
   readonly knownFix: (key: string, projectPath: string) => string | undefined;
@@ -84,8 +78,8 @@ type Failing = {
   readonly correction: 0 | 1 | 2;
 };
 
-/** Groups the failing calls of a log. The same calls give the same groups, in the same order. */
-export function findCandidates(calls: readonly AnalysedCall[], request: CandidateRequest): Candidates {
+/** Groups the failing calls of a log, the most promising first. The same calls give the same groups, in the same order. */
+export function findCandidates(calls: readonly AnalysedCall[], request: CandidateRequest) {
   const working = countWorking(calls);
   // A finding belongs to each rule that it names, any other failure to its error.
   const memberships = findFailing(calls).flatMap((failing) => {
@@ -98,10 +92,10 @@ export function findCandidates(calls: readonly AnalysedCall[], request: Candidat
     const failures = members.map(({ failing }) => failing);
     return draftOf(failures, rule, working, request) ?? [];
   });
-  return {
-    groups: drafts.sort(compareDrafts).map(({ group }, index) => ({ ...group, group: index + 1 })),
-    checks: findChecks(calls),
-  };
+  const groups = drafts
+    .sort(compareDrafts)
+    .map(({ group }, index): CandidateGroup => ({ ...group, group: index + 1 }));
+  return { groups, checks: findChecks(calls) };
 }
 
 const NO_CANDIDATES: ReadonlySet<Noise> = new Set(['client', 'interrupted', 'secret', 'silent']);

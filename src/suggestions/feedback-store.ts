@@ -13,19 +13,13 @@ const RULES_MAX = 20;
 const WINDOW_DAYS_MAX = 14;
 const MS_PER_DAY = 86_400_000;
 
-/** What became of earlier suggestions: what the next analysis is told (REQ-SE-102). */
-export type FeedbackSummary = {
-  readonly accepted: number;
-  readonly rejected: number;
-  /** accepted / (accepted + rejected). */
-  readonly rate: number;
-  readonly byType: Readonly<Record<string, { readonly accepted: number; readonly rejected: number }>>;
-  readonly recentRejections: readonly { readonly summary: string; readonly why: string | null }[];
-  readonly recentAcceptances: readonly string[];
-};
+export type FeedbackSummary = NonNullable<ReturnType<typeof feedbackSummary>>;
 
-/** Null as long as the user has not decided on anything. A verdict that was taken back does not count. */
-export function feedbackSummary(scope: FeedbackScope, db: Db): FeedbackSummary | null {
+/**
+ * What became of earlier suggestions, for the next analysis (REQ-SE-102); null as long as the user has not decided on
+ * anything. A verdict that was taken back does not count.
+ */
+export function feedbackSummary(scope: FeedbackScope, db: Db) {
   // The predecessor's rows name no suggestion that is known, and so no project either.
   const ofScope = scope.path === null ? '1' : OF_PROJECT;
   const verdicts = db.sqlite.all(
@@ -59,21 +53,12 @@ function typeOf({ type }: Row): string {
   return SUGGESTION_TYPES.find((one) => one === type) ?? 'unknown';
 }
 
-/** How often the errors that an applied rule is about happened, in equal numbers of days before and after it. */
-export type RuleEffect = {
-  readonly id: string;
-  readonly rule: string;
-  readonly appliedTs: string;
-  readonly windowDays: number;
-  readonly before: number;
-  readonly after: number;
-};
-
 /**
- * The effect of each applied rule that names errors; a rule of today has none yet. Days are whole, so that the same
- * log gives the same numbers all day long. About one project, only what happened there counts.
+ * How often the errors that each applied rule is about happened, in equal numbers of days before and after it; a rule of
+ * today has none yet. Days are whole, so that the same log gives the same numbers all day long. About one project, only
+ * what happened there counts.
  */
-export function ruleEffects(scope: FeedbackScope, now: Date, db: Db): RuleEffect[] {
+export function ruleEffects(scope: FeedbackScope, now: Date, db: Db) {
   const rules = appliedRules(scope, now, db);
   const byPath = Map.groupBy(rules, ({ projectPath }) => projectPath);
   const errors = new Map([...byPath].map(([path, ofPath]) => [path, errorTimes(ofPath, path, db)]));

@@ -24,7 +24,7 @@ export function record(recordings: readonly Recording[], paths: StatePaths, db: 
 }
 
 /** Writes what waits in the spool, inside the caller's transaction; after its commit the files are to be discarded. */
-export function applySpool(paths: StatePaths, db: Db): TakenSpool {
+export function applySpool(paths: StatePaths, db: Db) {
   const taken = takeSpool(paths, db);
   for (const recording of taken.recordings) applyWaiting(recording, db);
   return taken;
@@ -316,23 +316,17 @@ export function spool(recordings: readonly Recording[], paths: StatePaths, nowMs
   }
 }
 
-type TakenSpool = {
-  readonly recordings: readonly Recording[];
-  /** To be called after the commit: removes the files. */
-  readonly discard: () => void;
-};
-
 /**
  * Reads the waiting recordings, oldest first, inside the caller's transaction. Their names are stored with them: a
- * crash before the files are removed must not count them twice.
+ * crash before the files are removed must not count them twice. `discard`: removes the files, after the commit.
  */
-function takeSpool(paths: StatePaths, db: Db): TakenSpool {
-  if (!isSpoolWaiting(paths)) return { recordings: [], discard: () => {} };
+function takeSpool(paths: StatePaths, db: Db) {
+  const recordings: Recording[] = [];
+  if (!isSpoolWaiting(paths)) return { recordings, discard: () => {} };
   const fs = process.getBuiltinModule('node:fs');
   // The writer before us may have just taken the last file and removed the folder.
   const names = lookOr(() => fs.readdirSync(paths.spool), []);
   const done: string[] = [];
-  const recordings: Recording[] = [];
   let takenCount = 0;
   for (const name of names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()) {
     if (takenCount === FILES_TAKEN_MAX) break;
