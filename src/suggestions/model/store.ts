@@ -60,13 +60,14 @@ type SuggestionFilter = {
   /** The project's name and spellings of its path; suggestions that belong to none are always among the answers. */
   readonly project?: { readonly name: string; readonly spellings: readonly string[] };
   readonly statuses?: readonly SuggestionStatus[];
-  readonly limit?: number;
 };
 
 /** Suggestions, the most important first; the order is the same as long as nothing is added. */
-export function listSuggestions({ project, statuses, limit }: SuggestionFilter, db: Db): Suggestion[] {
+export function listSuggestions(
+  { project, statuses = SUGGESTION_STATUSES }: SuggestionFilter,
+  db: Db,
+): Suggestion[] {
   if (!db.shape.has('suggestions', 'status')) return [];
-  const wanted = statuses ?? SUGGESTION_STATUSES;
   const paths = project?.spellings ?? [];
   // A row without a path is known by its project's name, as in analysis_cache.
   const ofProject =
@@ -75,11 +76,10 @@ export function listSuggestions({ project, statuses, limit }: SuggestionFilter, 
       : `(project_path IN (${paths.map(() => '?').join(', ') || 'NULL'}) OR (project_path = '' AND project IN (?, 'all')))`;
   return db.sqlite
     .all(
-      `SELECT * FROM suggestions WHERE ${ofProject} AND status IN (${wanted.map(() => '?').join(', ')})
-       ORDER BY priority DESC, ts, id LIMIT ?`,
+      `SELECT * FROM suggestions WHERE ${ofProject} AND status IN (${statuses.map(() => '?').join(', ')})
+       ORDER BY priority DESC, ts, id`,
       ...(project === undefined ? [] : [...paths, project.name]),
-      ...wanted,
-      limit ?? -1,
+      ...statuses,
     )
     .map(readSuggestion)
     .filter((suggestion) => suggestion !== undefined);
