@@ -320,9 +320,9 @@ function isAlike(left: string, right: string): boolean {
   return (2 * shared) / (one.size + other.size) >= ALIKE_MIN;
 }
 
-/** Text of the log as it may be sent. */
-export function shown(text: string, lengthMax: number): string {
-  return inertText(redactSecrets(text), lengthMax);
+/** Text of the log as it may be sent; empty where there is none. */
+export function shown(text: unknown, lengthMax: number): string {
+  return inertText(redactSecrets(String(text ?? '')), lengthMax);
 }
 
 /** A command that checks the work, and how often it passed and failed. */

@@ -13,7 +13,7 @@ import {
 } from '../suggestions/feedback-store.ts';
 import type { Skill } from '../suggestions/model/skill-files.ts';
 import { loadCalls } from './analysis-store.ts';
-import { findCandidates, shown as shownText } from './candidates.ts';
+import { findCandidates, shown } from './candidates.ts';
 import { type Contradiction, findContradictions } from './keep-answer.ts';
 
 /** Which part of the log: one project, or all of it. */
@@ -153,8 +153,4 @@ function knownFix(error: string, projectPath: string, db: Db): string | undefine
   const known = findResolution(error, projectPath, db);
   // Of one project nothing of another is sent, shared or not.
   return known === undefined || known.origin !== null ? undefined : resolutionText(known.resolution);
-}
-
-function shown(value: unknown, lengthMax: number): string {
-  return shownText(String(value ?? ''), lengthMax);
 }

@@ -217,8 +217,11 @@ function isKnownPrompt(prompt: Prompt, { delayMsMax }: TranscriptSource, db: Db)
   const span =
     delayMsMax === undefined ? around(ts, QUEUED_MS_MAX, CLOCK_MS_MAX) : around(ts, CLOCK_MS_MAX, delayMsMax);
   const own = readMoments('prompt', ['session_id', sessionId], span, db);
-  if (delayMsMax === undefined) return own.some((row) => isSame(row, prompt) && isOfHook(row, ms));
-  if (own.some((row) => isOfTranscript(row, ms, delayMsMax) && row.data.text === prompt.text)) return true;
+  const same = own.filter(({ data }) => data.text === prompt.text);
+  // The length distinguishes prompts whose text is not stored.
+  if (delayMsMax === undefined)
+    return same.some((row) => row.data.charCount === prompt.charCount && isOfHook(row, ms));
+  if (same.some((row) => isOfTranscript(row, ms, delayMsMax))) return true;
   if (own.some((row) => Math.abs(row.atMs - ms) <= SAME_PROMPT_MS)) return true;
   const near = around(ts, COPIED_PROMPT_MS, COPIED_PROMPT_MS);
   return readMoments('prompt', ['project_path', projectPath], near, db).some(
@@ -251,11 +254,6 @@ function isOfHook({ atMs, data }: Moment, ms: number): boolean {
 function isOfTranscript({ atMs, data }: Moment, ms: number, delayMsMax: number): boolean {
   const laterMsMax = typeof data.delayMsMax === 'number' ? CLOCK_MS_MAX : delayMsMax;
   return ms - atMs <= CLOCK_MS_MAX && atMs - ms <= laterMsMax;
-}
-
-/** The length distinguishes prompts whose text is not stored. */
-function isSame({ data }: Moment, { text, charCount }: Prompt): boolean {
-  return data.text === text && data.charCount === charCount;
 }
 
 type Whose = readonly [column: 'session_id' | 'project_path', value: string | null];
