@@ -167,9 +167,9 @@ export function endRun(id: number, end: RunEnd, db: Db): void {
 /** The newest runs first. */
 export function listAnalysisRuns(limit: number, db: Db): AnalysisRun[] {
   const rows = db.sqlite.all(
-    `SELECT id, ts, ended_ts AS endedTs, trigger, status, reason, project, days, cli, model, prompt_bytes AS promptBytes,
-       input_tokens AS inputTokens, output_tokens AS outputTokens, cost_usd AS costUsd, suggestion_count AS suggestionCount
-     FROM analysis_runs ORDER BY id DESC LIMIT ?`,
+    `SELECT id, ts, ended_ts AS endedTs, trigger, status, reason, project, days, cli, model,
+       prompt_bytes AS promptBytes, input_tokens AS inputTokens, output_tokens AS outputTokens,
+       cost_usd AS costUsd, suggestion_count AS suggestionCount FROM analysis_runs ORDER BY id DESC LIMIT ?`,
     limit,
   );
   return rows as AnalysisRun[];

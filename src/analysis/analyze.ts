@@ -76,7 +76,7 @@ export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOption
     prompt: buildAnalysisPrompt(data, options),
     promptCount: data.prompts.length,
     isEnough: data.prompts.length >= PROMPTS_MIN || data.candidates.length > 0,
-    /** By what the same is known: without the effects of rules, which change from day to day while nothing is recorded. */
+    /** By what the same is known: without the effects of rules, which change while nothing is recorded. */
     question: buildAnalysisPrompt({ ...data, ruleEffects: [] }, options).text,
   };
 }

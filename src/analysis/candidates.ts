@@ -78,7 +78,7 @@ type Failing = {
   readonly correction: 0 | 1 | 2;
 };
 
-/** Groups the failing calls of a log, the most promising first. The same calls give the same groups, in the same order. */
+/** Groups the failing calls of a log, the most promising first. The same calls give the same groups. */
 export function findCandidates(calls: readonly AnalysedCall[], request: CandidateRequest) {
   const working = countWorking(calls);
   // A finding belongs to each rule that it names, any other failure to its error.

@@ -42,8 +42,8 @@ const STALE_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 
 /**
- * Reads what the analysis needs; about one project, what belongs to it or to none. Texts are on one line, redacted once more,
- * and open no frame of a conversation. Each list has the newest last, the failures the most promising first.
+ * Reads what the analysis needs; about one project, what belongs to it or to none. Texts are on one line,
+ * redacted once more, and open no frame. Each list has the newest last, the failures the most promising first.
  */
 export function collectAnalysisData(
   scope: AnalysisScope,

@@ -36,7 +36,7 @@ export const errorLogger: Handler<FailureEvent> = {
     if (event.isInterrupt) return NOTHING;
     const error = toolError(event, event.error, context.project);
     if (isOwnCommand(error.command)) return NOTHING;
-    // A knowledge base that cannot be read must not cost the event (REQ-DC-304): recording it reports the same fault.
+    // What cannot be read must not cost the event (REQ-DC-304): recording it reports the same fault.
     const hint = lookOr(() => knownFix(error, event, context), undefined);
     const at = originOf(event, context);
     const recording = { kind: 'tool-errors', at, errors: [error], shownKbId: hint?.kbId ?? null } as const;

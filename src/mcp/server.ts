@@ -35,7 +35,7 @@ const PROGRESS_EVERY_MS = 5000;
 type Connection = ReturnType<typeof newConnection>;
 
 /**
- * One client's connection: for whom it asks, and what it has been handed. `clientName`: as the client calls itself.
+ * One client's connection: for whom it asks, and what it has been handed. `clientName`: as it calls itself.
  * @throws Error when nobody can tell for which project it asks.
  */
 function newConnection(world: RunsWorld, clientName: string | undefined) {
@@ -70,7 +70,7 @@ function newConnection(world: RunsWorld, clientName: string | undefined) {
         return valueResult(answer, undefined);
       }
     },
-    /** The reply of this turn goes with an answer: it is not told once more, unless that answer does not arrive. */
+    /** The reply of this turn goes with an answer: it is told once more only if that does not arrive. */
     holdTurn: (turn: TurnName) => {
       try {
         const owner = newOwner();

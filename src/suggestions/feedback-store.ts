@@ -16,8 +16,8 @@ const MS_PER_DAY = 86_400_000;
 export type FeedbackSummary = NonNullable<ReturnType<typeof feedbackSummary>>;
 
 /**
- * What became of earlier suggestions, for the next analysis (REQ-SE-102); null as long as the user has not decided on
- * anything. A verdict that was taken back does not count.
+ * What became of earlier suggestions, for the next analysis (REQ-SE-102); null as long as the user has not
+ * decided on anything. A verdict that was taken back does not count.
  */
 export function feedbackSummary(scope: FeedbackScope, db: Db) {
   // The predecessor's rows name no suggestion that is known, and so no project either.
@@ -54,9 +54,9 @@ function typeOf({ type }: Row): string {
 }
 
 /**
- * How often the errors that each applied rule is about happened, in equal numbers of days before and after it; a rule of
- * today has none yet. Days are whole, so that the same log gives the same numbers all day long. About one project, only
- * what happened there counts.
+ * How often the errors of each applied rule happened, in equal numbers of days before and after it; a rule of
+ * today has none yet. Days are whole, so that the same log gives the same numbers all day long. About one
+ * project, only what happened there counts.
  */
 export function ruleEffects(scope: FeedbackScope, now: Date, db: Db) {
   const rules = appliedRules(scope, now, db);

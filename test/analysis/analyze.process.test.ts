@@ -227,7 +227,7 @@ describe('analyze()', () => {
     expect(runs()).toMatchObject([{ status: 'failed', cost_usd: 0 }]);
   });
 
-  test('leaves its client to an analysis that is running, ends it when that is interrupted, and keeps that', async () => {
+  test('leaves its client to a running analysis, ends it with that one, and keeps that', async () => {
     seedEnough();
     const interrupt = new AbortController();
     const { client, options } = setting(['hang'], { signal: interrupt.signal });

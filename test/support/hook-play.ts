@@ -12,7 +12,7 @@ export function decideIn(home: Home, input: Payload, options: BenchOptions = {})
   return decide(event, work.context);
 }
 
-/** Plays one payload after the other, each of them recorded; what the hooks say, undefined where they say nothing. */
+/** Plays payloads one after the other, each recorded; what the hooks say, undefined where they say nothing. */
 export function play(home: Home, inputs: readonly Payload[], options: BenchOptions = {}) {
   return inputs.map((input) => {
     using work = bench(home, options);

@@ -316,7 +316,7 @@ export function spool(recordings: readonly Recording[], paths: StatePaths, nowMs
 
 /**
  * Reads the waiting recordings, oldest first, inside the caller's transaction. Their names are stored with them: a
- * crash before the files are removed must not count them twice. `discard`: removes the files, after the commit.
+ * crash before the files are removed must not count them twice. `discard`: removes them, after the commit.
  */
 function takeSpool(paths: StatePaths, db: Db) {
   const recordings: Recording[] = [];
