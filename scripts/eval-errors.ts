@@ -16,7 +16,7 @@ import { cleanText } from '../src/core/text.ts';
 import type { Db } from '../src/database/connection.ts';
 import { getDb } from '../src/database/db.ts';
 import type { ToolError } from '../src/hooks/decision.ts';
-import { decidePostToolUseFailure } from '../src/hooks/error-logger.ts';
+import { errorLogger } from '../src/hooks/error-logger.ts';
 import { parseHookEvent } from '../src/hooks/hooks.ts';
 import { sessionMessagesIn } from '../src/hooks/session-analyzer.ts';
 import { toolError } from '../src/hooks/tool-call.ts';
@@ -79,7 +79,8 @@ export const searchAsHook: Search = (printed, db) => {
   });
   if (event?.name !== 'PostToolUseFailure') throw new Error(`Cannot read the event: it is ${event?.name}`);
   const reading = { config: readConfig({}), now: new Date(TIME), project: PROJECT, knowledge: () => db };
-  const { recording, reply } = decidePostToolUseFailure(event, { ...reading, searchErrors: searchErrorKB });
+  const context = { ...reading, skills: () => [], searchErrors: searchErrorKB };
+  const { recording, reply } = errorLogger.decide(event, context);
   const id = recording?.kind === 'tool-errors' ? recording.shownKbId : null;
   const { similarError } = sessionMessagesIn(reading.config.language);
   return id === null ? null : { id, isSimilar: reply?.context.startsWith(similarError) === true };

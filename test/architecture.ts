@@ -17,7 +17,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   hooks: [
     'hooks',
     'lessons',
-    'suggestions',
+    'suggestions/model',
     'runs/model',
     'settings',
     'database',
@@ -30,7 +30,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   transcripts: [
     'transcripts',
     'clients/claude',
-    'suggestions',
+    'suggestions/model',
     'hooks',
     'lessons',
     'settings',
@@ -52,6 +52,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     'node:',
     'zod',
   ],
+  'suggestions/model': ['suggestions/model', 'lessons', 'database', 'core'],
   analysis: [
     'analysis',
     'suggestions',

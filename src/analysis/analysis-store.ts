@@ -1,7 +1,8 @@
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { Db } from '../database/connection.ts';
-import { numberIn, type Row, textIn, type Value } from '../database/sqlite.ts';
-import type { Noise } from '../lessons/failure.ts';
+import type { Row, Value } from '../database/sqlite.ts';
+import type { CallRecord } from '../hooks/decision.ts';
+import type { Failure, Noise } from '../lessons/failure.ts';
 import { identityIn, identityText, type ProcessIdentity } from '../system/process-identity.ts';
 
 /**
@@ -165,27 +166,13 @@ export function endRun(id: number, end: RunEnd, db: Db): void {
 
 /** The newest runs first. */
 export function listAnalysisRuns(limit: number, db: Db): AnalysisRun[] {
-  return db.sqlite.all('SELECT * FROM analysis_runs ORDER BY id DESC LIMIT ?', limit).map(readRun);
-}
-
-function readRun(row: Row): AnalysisRun {
-  return {
-    id: Number(row.id),
-    ts: String(row.ts),
-    endedTs: textIn(row.ended_ts),
-    trigger: row.trigger === 'session-end' ? 'session-end' : 'command',
-    status: row.status === 'running' ? 'running' : row.status === 'done' ? 'done' : 'failed',
-    reason: textIn(row.reason),
-    project: String(row.project),
-    days: Number(row.days),
-    cli: String(row.cli),
-    model: textIn(row.model),
-    promptBytes: numberIn(row.prompt_bytes),
-    inputTokens: numberIn(row.input_tokens),
-    outputTokens: numberIn(row.output_tokens),
-    costUsd: numberIn(row.cost_usd),
-    suggestionCount: numberIn(row.suggestion_count),
-  };
+  const rows = db.sqlite.all(
+    `SELECT id, ts, ended_ts AS endedTs, trigger, status, reason, project, days, cli, model,
+       prompt_bytes AS promptBytes, input_tokens AS inputTokens, output_tokens AS outputTokens,
+       cost_usd AS costUsd, suggestion_count AS suggestionCount FROM analysis_runs ORDER BY id DESC LIMIT ?`,
+    limit,
+  );
+  return rows as AnalysisRun[];
 }
 
 /** What was sent, by which a stored answer is found again. */
@@ -221,8 +208,8 @@ export function saveAnswer(key: AnalysisKey, answer: string, ts: string, db: Db)
  * each once. What the rules learn from is read in lessons.ts.
  */
 
-/** A call of a tool, as far as it is analysed. */
-export type AnalysedCall = {
+/** A call of a tool, as far as it is analysed; without a line where an earlier version recorded it. */
+export type AnalysedCall = Omit<CallRecord, 'toolUseId'> & {
   /** The client's id of the call; of one that has none, the event's. */
   readonly id: string;
   readonly ts: string;
@@ -230,27 +217,11 @@ export type AnalysedCall = {
   readonly agentId: string | null;
   /** Empty when it belongs to no project. */
   readonly projectPath: string;
-  readonly tool: string;
-  /** As it was typed; null where earlier versions recorded it, and of tools that are called on a file. */
-  readonly line: string | null;
-  /** Programs and subcommands. */
-  readonly family: string | null;
-  /** Relative to the project; empty at its root. */
-  readonly directory: string | null;
-  readonly remark: string | null;
-  readonly file: string | null;
   /** Null when it worked. */
   readonly failure: CallFailure | null;
 };
 
-export type CallFailure = {
-  /** By which it is recognised again. */
-  readonly key: string;
-  /** The telling line. */
-  readonly said: string;
-  readonly raw: string;
-  readonly noise: Noise | null;
-};
+export type CallFailure = Failure & { readonly raw: string };
 
 type CallFilter = {
   /** Undefined: of every project. */
@@ -293,7 +264,7 @@ function readCall(row: Row): AnalysedCall | undefined {
     projectPath: typeof row.projectPath === 'string' ? row.projectPath : '',
     tool: text('tool') ?? '',
     line: text('line'),
-    family: text('command'),
+    command: text('command'),
     directory: text('directory'),
     remark: text('remark'),
     file: text('file'),

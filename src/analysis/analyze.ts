@@ -8,8 +8,7 @@ import { writeDatabase } from '../hooks/store/use-database.ts';
 import { analysisFiles } from '../runs/model/run.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import { type Config, readConfig } from '../settings/hook-settings.ts';
-import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
-import type { Suggestion } from '../suggestions/suggestion.ts';
+import { loadSkills, skillPlaces } from '../suggestions/model/skill-files.ts';
 import { identityNow } from '../system/process-identity.ts';
 import {
   type AnalysisKey,
@@ -48,18 +47,8 @@ export type AnalyzeOptions = {
 };
 
 export type AnalyzeOutcome =
-  | {
-      readonly kind: 'done';
-      readonly answer: StoredAnswer['answer'];
-      readonly suggestions: readonly Suggestion[];
-      /** Commands of lessons that agents are told from now on, without anybody's word. */
-      readonly told: readonly string[];
-      /** The same was asked before, so nothing was sent. */
-      readonly isCached: boolean;
-      readonly usage: Usage;
-      /** Why suggestions and lessons of the answer were dropped. */
-      readonly dropped: readonly string[];
-    }
+  /** `isCached`: the same was asked before, so nothing was sent. */
+  | (StoredAnswer & { readonly kind: 'done'; readonly isCached: boolean; readonly usage: Usage })
   | { readonly kind: 'insufficient'; readonly promptCount: number }
   | (RunRefusal & { readonly budgetUsd: number; readonly runsMax: number })
   | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
@@ -78,27 +67,16 @@ const MS_PER_DAY = 86_400_000;
 const MS_PER_MINUTE = 60_000;
 const REASON_LENGTH_MAX = 500;
 
-type PreparedAnalysis = {
-  readonly prompt: AnalysisPrompt;
-  readonly promptCount: number;
-  /** Whether there are prompts enough, or failing calls. */
-  readonly isEnough: boolean;
-  /**
-   * By what the same question is known: the prompt without the effects of rules, which change from day to day while
-   * nothing is recorded.
-   */
-  readonly question: string;
-};
-
 /** What would be sent: for a person to look at before anything leaves the machine. */
-export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOptions, db: Db): PreparedAnalysis {
-  const skills = loadSkills(skillPlaces(env, scope.kind === 'project' ? scope.path : null));
+export function prepareAnalysis({ env, config, scope, days, now }: AnalyzeOptions, db: Db) {
+  const skills = loadSkills(skillPlaces(env, scope.path));
   const data = collectAnalysisData(scope, { days, now: now() }, skills, db);
   const options = { scope, days, language: config.language, dataBytesMax: DATA_BYTES_MAX };
   return {
     prompt: buildAnalysisPrompt(data, options),
     promptCount: data.prompts.length,
     isEnough: data.prompts.length >= PROMPTS_MIN || data.candidates.length > 0,
+    /** By what the same is known: without the effects of rules, which change while nothing is recorded. */
     question: buildAnalysisPrompt({ ...data, ruleEffects: [] }, options).text,
   };
 }
@@ -166,8 +144,8 @@ function keyOf(
 ): AnalysisKey {
   const input = `${cli}\n${model ?? ''}\n${question}`;
   return {
-    project: scope.kind === 'project' ? scope.name : 'all',
-    projectPath: scope.kind === 'project' ? scope.path : null,
+    project: scope.name,
+    projectPath: scope.path,
     days,
     inputHash: createHash('sha256').update(input).digest('hex'),
   };
@@ -179,8 +157,8 @@ function requestOf(options: AnalyzeOptions, model: string | undefined): RunReque
     ts: now().toISOString(),
     process: identityNow(process.pid),
     trigger,
-    project: scope.kind === 'project' ? scope.name : 'all',
-    projectPath: scope.kind === 'project' ? scope.path : '',
+    project: scope.name,
+    projectPath: scope.path ?? '',
     days,
     cli,
     model: model ?? null,
@@ -206,12 +184,10 @@ function refused(refusal: RunRefusal, { config }: AnalyzeOptions): AnalyzeOutcom
   return { ...refusal, budgetUsd: config.analysisDailyBudgetUsd, runsMax: RUNS_PER_DAY_MAX };
 }
 
+type Prepared = ReturnType<typeof prepareAnalysis>;
+
 /** What somebody else answered is kept under a key of its own: the question is still to be asked. */
-function useGiven(
-  text: string,
-  { prompt, question }: PreparedAnalysis,
-  options: AnalyzeOptions,
-): AnalyzeOutcome {
+function useGiven(text: string, { prompt, question }: Prepared, options: AnalyzeOptions): AnalyzeOutcome {
   const asked = readGivenAnswer(text, prompt);
   if (asked.kind === 'failed') return asked;
   const key = keyOf(`given answer\n${text}\n${question}`, undefined, options);

@@ -12,18 +12,13 @@ import {
   readProposal,
   SKILL_NAME,
   SUGGESTION_TEXT_LENGTH_MAX,
-} from '../suggestions/suggestion.ts';
+} from '../suggestions/model/suggestion.ts';
 import { commandWords, quotedCommands } from './advised-commands.ts';
 import type { CandidateGroup } from './candidates.ts';
 
-const LESSON_KINDS = ['command', 'environment', 'directory', 'order', 'cause', 'convention'] as const;
-
 /** A lesson as the model wrote it, with the failures that it is about. */
-export type ModelLesson = {
+export type ModelLesson = Readonly<Omit<z.infer<typeof LESSON>, 'group'>> & {
   readonly group: CandidateGroup;
-  readonly advice: string;
-  readonly kind: (typeof LESSON_KINDS)[number];
-  readonly confidence: number;
 };
 
 type LessonsRead = {
@@ -40,7 +35,7 @@ const ADVICE_LENGTH_MIN = 8;
 const LESSON = z.object({
   group: z.number().int(),
   advice: z.string().trim().min(ADVICE_LENGTH_MIN).max(ADVICE_LENGTH_MAX),
-  kind: z.enum(LESSON_KINDS),
+  kind: z.enum(['command', 'environment', 'directory', 'order', 'cause', 'convention']),
   confidence: z.number().min(0).max(1),
 });
 

@@ -47,12 +47,6 @@ type ShownGroup = {
   readonly elsewhere?: ShownExample;
 };
 
-type Candidates = {
-  /** The most promising first. */
-  readonly groups: readonly CandidateGroup[];
-  readonly checks: readonly WorkingCheck[];
-};
-
 export type CandidateRequest = {
   /** What agents are told of an error already; undefined: nothing. */
   readonly knownFix: (key: string, projectPath: string) => string | undefined;
@@ -84,8 +78,8 @@ type Failing = {
   readonly correction: 0 | 1 | 2;
 };
 
-/** Groups the failing calls of a log. The same calls give the same groups, in the same order. */
-export function findCandidates(calls: readonly AnalysedCall[], request: CandidateRequest): Candidates {
+/** Groups the failing calls of a log, the most promising first. The same calls give the same groups. */
+export function findCandidates(calls: readonly AnalysedCall[], request: CandidateRequest) {
   const working = countWorking(calls);
   // A finding belongs to each rule that it names, any other failure to its error.
   const memberships = findFailing(calls).flatMap((failing) => {
@@ -98,10 +92,10 @@ export function findCandidates(calls: readonly AnalysedCall[], request: Candidat
     const failures = members.map(({ failing }) => failing);
     return draftOf(failures, rule, working, request) ?? [];
   });
-  return {
-    groups: drafts.sort(compareDrafts).map(({ group }, index) => ({ ...group, group: index + 1 })),
-    checks: findChecks(calls),
-  };
+  const groups = drafts
+    .sort(compareDrafts)
+    .map(({ group }, index): CandidateGroup => ({ ...group, group: index + 1 }));
+  return { groups, checks: findChecks(calls) };
 }
 
 const NO_CANDIDATES: ReadonlySet<Noise> = new Set(['client', 'interrupted', 'secret', 'silent']);
@@ -279,8 +273,8 @@ function tellingText({ said, raw }: CallFailure): string {
 }
 
 /** The command line, or the tool and what it was called on. */
-function commandText({ tool, line, family, file }: AnalysedCall): string {
-  if (isShellTool(tool)) return oneLined(line ?? family ?? tool);
+function commandText({ tool, line, command, file }: AnalysedCall): string {
+  if (isShellTool(tool)) return oneLined(line ?? command ?? tool);
   return oneLined(`${tool} ${file ?? line ?? ''}`.trim());
 }
 
@@ -326,9 +320,9 @@ function isAlike(left: string, right: string): boolean {
   return (2 * shared) / (one.size + other.size) >= ALIKE_MIN;
 }
 
-/** Text of the log as it may be sent. */
-export function shown(text: string, lengthMax: number): string {
-  return inertText(redactSecrets(text), lengthMax);
+/** Text of the log as it may be sent; empty where there is none. */
+export function shown(text: unknown, lengthMax: number): string {
+  return inertText(redactSecrets(String(text ?? '')), lengthMax);
 }
 
 /** A command that checks the work, and how often it passed and failed. */

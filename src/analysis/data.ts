@@ -8,37 +8,21 @@ import { findResolution } from '../lessons/store/told-lessons.ts';
 import {
   type FeedbackSummary,
   feedbackSummary,
-  type RuleEffect,
   ruleEffects,
   skillUses,
 } from '../suggestions/feedback-store.ts';
-import type { Skill } from '../suggestions/skill-files.ts';
+import type { Skill } from '../suggestions/model/skill-files.ts';
 import { loadCalls } from './analysis-store.ts';
-import { type CandidateGroup, findCandidates, shown as shownText, type WorkingCheck } from './candidates.ts';
+import { findCandidates, shown } from './candidates.ts';
 import { type Contradiction, findContradictions } from './keep-answer.ts';
 
 /** Which part of the log: one project, or all of it. */
 export type AnalysisScope =
   | { readonly kind: 'project'; readonly name: string; readonly path: string }
-  | { readonly kind: 'all' };
+  | typeof ALL_PROJECTS;
+export const ALL_PROJECTS = { kind: 'all', name: 'all', path: null } as const;
 
-/** What is analysed. Each list has the newest last, and is cut at its beginning when there is too much. */
-export type AnalysisData = {
-  readonly prompts: readonly { readonly ts: string; readonly text: string; readonly project?: string }[];
-  readonly toolSequences: readonly string[];
-  /** The most promising first. */
-  readonly candidates: readonly CandidateGroup[];
-  readonly checks: readonly WorkingCheck[];
-  /** Lessons that are told, or were until they were contradicted, and go back to the model. */
-  readonly contradicted: readonly Contradiction[];
-  readonly sessionCount: number;
-  readonly toolTotal: number;
-  /** Names and uses alone: what a skill says of itself may be anything that stands in its file. */
-  readonly existingSkills: readonly { readonly name: string; readonly uses: number }[];
-  readonly staleSkills: readonly string[];
-  readonly feedback: FeedbackSummary | null;
-  readonly ruleEffects: readonly RuleEffect[];
-};
+export type AnalysisData = ReturnType<typeof collectAnalysisData>;
 
 /** Returns true if hooks have kept anything at all: if not, looking must not make a database. */
 export function isAnythingRecorded({ database, spool }: StatePaths): boolean {
@@ -58,17 +42,17 @@ const STALE_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 
 /**
- * Reads what the analysis needs; about one project, what belongs to it or to none. Texts are on one line, redacted once more, and open
- * no frame of a conversation.
+ * Reads what the analysis needs; about one project, what belongs to it or to none. Texts are on one line,
+ * redacted once more, and open no frame. Each list has the newest last, the failures the most promising first.
  */
 export function collectAnalysisData(
   scope: AnalysisScope,
   { days, now }: { readonly days: number; readonly now: Date },
   skills: readonly Skill[],
   db: Db,
-): AnalysisData {
+) {
   const since = beginning(days, now);
-  const filter: EventFilter = { since, ...(scope.kind === 'project' ? { projectPath: scope.path } : {}) };
+  const filter: EventFilter = { since, ...(scope.path !== null && { projectPath: scope.path }) };
   const prompts = queryEvents({ ...filter, type: 'prompt', limit: PROMPTS_MAX }, db).reverse();
   const toolUses = queryEvents({ ...filter, type: 'tool_use', limit: TOOL_USES_MAX }, db).reverse();
   const uses = skillUses(scope, beginning(STALE_DAYS, now), db);
@@ -80,12 +64,13 @@ export function collectAnalysisData(
       .map((prompt) => ({
         ts: prompt.ts.slice(0, 16),
         text: shown(prompt.text, PROMPT_LENGTH_MAX),
-        ...(scope.kind === 'all' ? { project: shown(prompt.project ?? 'unknown', TEXT_LENGTH_MAX) } : {}),
+        ...(scope.kind === 'all' && { project: shown(prompt.project ?? 'unknown', TEXT_LENGTH_MAX) }),
       })),
     toolSequences: sequences(toolUses),
     ...failures(scope, since, db),
     sessionCount: new Set([...prompts, ...toolUses].map((event) => event.sessionId)).size,
     toolTotal: toolUses.length,
+    // Names and uses alone: what a skill says of itself may be anything that stands in its file.
     existingSkills: skills.map(({ name }) => ({ name, uses: uses.get(name)?.uses ?? 0 })),
     staleSkills: ownSkills.filter(({ name }) => !uses.has(name)).map(({ name }) => name),
     feedback: shownFeedback(feedbackSummary(scope, db)),
@@ -137,12 +122,8 @@ function counted(steps: readonly string[]): string[] {
 }
 
 /** The failing calls, and the lessons that they contradict: those that are in doubt already, and those that will be. */
-function failures(
-  scope: AnalysisScope,
-  since: string,
-  db: Db,
-): Pick<AnalysisData, 'candidates' | 'checks' | 'contradicted'> {
-  const projectPath = scope.kind === 'project' ? scope.path : undefined;
+function failures(scope: AnalysisScope, since: string, db: Db) {
+  const projectPath = scope.path ?? undefined;
   const calls = loadCalls({ projectPath, since, limit: CALLS_MAX }, db);
   const { groups, checks } = findCandidates(calls, {
     knownFix: (key, path) => knownFix(key, path, db),
@@ -172,8 +153,4 @@ function knownFix(error: string, projectPath: string, db: Db): string | undefine
   const known = findResolution(error, projectPath, db);
   // Of one project nothing of another is sent, shared or not.
   return known === undefined || known.origin !== null ? undefined : resolutionText(known.resolution);
-}
-
-function shown(value: unknown, lengthMax: number): string {
-  return shownText(String(value ?? ''), lengthMax);
 }

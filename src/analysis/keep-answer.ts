@@ -18,8 +18,8 @@ import {
   withdrawLesson,
 } from '../lessons/store/model-lessons.ts';
 import type { Config } from '../settings/hook-settings.ts';
-import { expireSuggestions, listSuggestions, saveProposals } from '../suggestions/store.ts';
-import type { Proposal, Suggestion } from '../suggestions/suggestion.ts';
+import { expireSuggestions, listSuggestions, saveProposals } from '../suggestions/model/store.ts';
+import type { Proposal, Suggestion } from '../suggestions/model/suggestion.ts';
 import { callsCommand, plainLine, provesCommand, quotedCommands, tellingWord } from './advised-commands.ts';
 import { type AnalysedCall, type AnalysisKey, saveAnswer, shellLines } from './analysis-store.ts';
 import { type AnalysisAnswer, commandsAlone, type ModelLesson, readAnalysisAnswer } from './answer.ts';

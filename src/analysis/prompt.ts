@@ -2,7 +2,7 @@ import { inertText } from '../core/inert-text.ts';
 import type { Language } from '../core/messages.ts';
 import { ANALYSIS_MARK } from '../core/messages.ts';
 import { cutText } from '../core/text.ts';
-import { DECLARED_TEXT_LENGTH_MAX } from '../suggestions/suggestion.ts';
+import { DECLARED_TEXT_LENGTH_MAX } from '../suggestions/model/suggestion.ts';
 import { ADVICE_LENGTH_MAX, LESSONS_MAX } from './answer.ts';
 import type { CandidateGroup } from './candidates.ts';
 import type { AnalysisData, AnalysisScope } from './data.ts';
@@ -77,15 +77,9 @@ type Log = Omit<AnalysisData, 'candidates' | 'contradicted'> & {
   readonly contradicted: readonly object[];
 };
 
-type Fitted = {
-  readonly log: Log;
-  readonly groups: readonly CandidateGroup[];
-  readonly contradicted: readonly Contradiction[];
-};
-
 /** The first failures that fit, and the newest of the other lists. */
-function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions): Fitted {
-  const project = cutText(scope.kind === 'project' ? scope.name : 'all', NAME_LENGTH_MAX);
+function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions) {
+  const project = cutText(scope.name, NAME_LENGTH_MAX);
   const { candidates, contradicted: all, checks: allChecks, ...lists } = data;
   const empty: Log = {
     project,
@@ -114,7 +108,7 @@ function fit(data: AnalysisData, { scope, days, dataBytesMax }: PromptOptions): 
     lists.existingSkills.map((skill) => ({ skill, stale: isStale.has(skill.name) ? [skill.name] : [] })),
     SHARES.existingSkills,
   );
-  const log = {
+  const log: Log = {
     ...empty,
     failures: groups.map(showGroup),
     checks,
@@ -143,22 +137,12 @@ function showGroup({ group, shown }: CandidateGroup): object {
 
 const NOTHING_SHOWN = { calls: 0, sessions: 0, example: { command: '', says: '', next: [] } };
 
-type LookedAtAgain = {
-  readonly contradiction: Contradiction;
-  /** What an answer to it is about: the group of the same failure, or one of its own. */
-  readonly group: CandidateGroup;
-  readonly shown: object;
-};
-
-function lookAgain(
-  contradiction: Contradiction,
-  candidates: readonly CandidateGroup[],
-  number: number,
-): LookedAtAgain {
+/** `group`: what an answer to it is about, which is the group of the same failure, or one of its own. */
+function lookAgain(contradiction: Contradiction, candidates: readonly CandidateGroup[], number: number) {
   const { lesson, counterExamples } = contradiction;
   const { key, projectPath, evidence } = lesson;
   const known = candidates.find((one) => one.projectPath === projectPath && one.keys.includes(key));
-  const group = known ?? {
+  const group: CandidateGroup = known ?? {
     group: number,
     projectPath,
     key,

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type pc from 'picocolors';
-import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
+import { ALL_PROJECTS, type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
 import { isRepository, projectPathSpellings } from '../core/project.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
@@ -247,7 +247,7 @@ export function findScope(wanted: string | undefined, paths: StatePaths, context
   const scopeOf = ({ name, path }: { readonly name: string; readonly path: string }) =>
     ({ kind: 'project', name, path }) as const;
   if (wanted === undefined) return scopeOf(projectHere(paths, context));
-  if (wanted === 'all') return { kind: 'all' };
+  if (wanted === 'all') return ALL_PROJECTS;
   const path = resolve(context.cwd, wanted);
   if (/[\\/]/.test(wanted) || existsSync(path)) return scopeOf(projectOfDirectory(path));
   const known = readDatabase(paths, listProjects) ?? [];

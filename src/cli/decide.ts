@@ -7,8 +7,8 @@ import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate, type Place } from '../setup/manifest.ts';
 import { planApply, planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
 import { carryOut, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
-import type { Suggestion } from '../suggestions/suggestion.ts';
-import { describeDeclaration } from '../suggestions/suggestion.ts';
+import type { Suggestion } from '../suggestions/model/suggestion.ts';
+import { describeDeclaration } from '../suggestions/model/suggestion.ts';
 import {
   type CliContext,
   type CliState,

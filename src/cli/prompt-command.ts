@@ -7,7 +7,7 @@ import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
 import { agentMark } from '../runs/requester.ts';
 import { thisProcess } from '../runs/world.ts';
-import { skillPlaces } from '../suggestions/skill-files.ts';
+import { skillPlaces } from '../suggestions/model/skill-files.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { type CliContext, EXIT, PROGRAM } from './context.ts';
 import { subagentsCommand } from './subagents/subagents.ts';

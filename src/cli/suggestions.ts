@@ -4,9 +4,9 @@ import type { StatePaths } from '../core/state-paths.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { CONTAINS_CODE } from '../suggestions/apply.ts';
-import { findSuggestions, listSuggestions, registerCached } from '../suggestions/store.ts';
-import type { Suggestion } from '../suggestions/suggestion.ts';
-import { describeDeclaration } from '../suggestions/suggestion.ts';
+import { findSuggestions, listSuggestions, registerCached } from '../suggestions/model/store.ts';
+import type { Suggestion } from '../suggestions/model/suggestion.ts';
+import { describeDeclaration } from '../suggestions/model/suggestion.ts';
 import {
   type CliContext,
   type CliProject,

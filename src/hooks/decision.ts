@@ -3,7 +3,7 @@ import type { Db } from '../database/connection.ts';
 import type { SubagentTask } from '../database/given-note.ts';
 import type { searchErrorKB } from '../lessons/store/error-search.ts';
 import type { Config } from '../settings/hook-settings.ts';
-import type { Skill } from '../suggestions/skill-files.ts';
+import type { Skill } from '../suggestions/model/skill-files.ts';
 import type { EventBase } from './event.ts';
 
 /** Where and when something happened. All texts in a recording are already redacted and bounded. */

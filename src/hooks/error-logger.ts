@@ -1,4 +1,4 @@
-import { isRecord, parseJson, readString } from '../core/guards.ts';
+import { isRecord, lookOr, parseJson, readString } from '../core/guards.ts';
 import { framed, inertText } from '../core/inert-text.ts';
 import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { messagesIn } from '../core/messages.ts';
@@ -7,14 +7,7 @@ import { cleanText } from '../core/text.ts';
 import { isOwnCommand } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { wasShown } from '../lessons/store/error-entries.ts';
-import {
-  type Decision,
-  type HookContext,
-  NOTHING,
-  originOf,
-  type Reply,
-  type ToolError,
-} from './decision.ts';
+import { type HookContext, NOTHING, originOf, type Reply, type ToolError } from './decision.ts';
 import { type HookEventOf, readToolCall } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
 import { sessionMessagesIn } from './session-analyzer.ts';
@@ -29,37 +22,30 @@ const TAIL_SEARCHED_MAX = 2000;
 
 type FailureEvent = HookEventOf<'PostToolUseFailure'>;
 
-/** The hook of PostToolUseFailure. */
+/**
+ * PostToolUseFailure: records the error and, when it has been solved before, says how. A call that the user
+ * interrupted is no error.
+ */
 export const errorLogger: Handler<FailureEvent> = {
   read: (value) => {
     const call = readToolCall(value);
     const error = readString(value, 'error') ?? '';
     return call && { ...call, error, isInterrupt: value.is_interrupt === true };
   },
-  decide: decidePostToolUseFailure,
+  decide: (event, context) => {
+    if (event.isInterrupt) return NOTHING;
+    const error = toolError(event, event.error, context.project);
+    if (isOwnCommand(error.command)) return NOTHING;
+    // What cannot be read must not cost the event (REQ-DC-304): recording it reports the same fault.
+    const hint = lookOr(() => knownFix(error, event, context), undefined);
+    const at = originOf(event, context);
+    const recording = { kind: 'tool-errors', at, errors: [error], shownKbId: hint?.kbId ?? null } as const;
+    return hint === undefined ? { recording } : { recording, reply: hint.reply };
+  },
   catchUp: BRIEF_CATCH_UP,
   delivers: 'when-marked',
   searchesErrors: true,
 };
-
-/**
- * PostToolUseFailure: records the error and, when it has been solved before, says how. A call that the user
- * interrupted is no error.
- */
-export function decidePostToolUseFailure(event: FailureEvent, context: HookContext): Decision {
-  if (event.isInterrupt) return NOTHING;
-  const error = toolError(event, event.error, context.project);
-  if (isOwnCommand(error.command)) return NOTHING;
-  let hint: Hint | undefined;
-  try {
-    if (MAY_BE_KNOWN.has(error.noise)) hint = knownFix(error, event, context);
-  } catch {
-    // A knowledge base that cannot be read must not cost the event (REQ-DC-304): recording it reports the same fault.
-  }
-  const at = originOf(event, context);
-  const recording = { kind: 'tool-errors', at, errors: [error], shownKbId: hint?.kbId ?? null } as const;
-  return hint === undefined ? { recording } : { recording, reply: hint.reply };
-}
 
 /** The line that names the error often comes last, behind what is stored. */
 function searchedText({ errorRaw }: ToolError, printed: string): string {
@@ -77,7 +63,7 @@ function isLintRule(resolution: string): boolean {
 
 /** The lesson for this very error, else for the same of another name, which it then says; once in a session. */
 function knownFix(error: ToolError, event: FailureEvent, context: HookContext): Hint | undefined {
-  const db = context.knowledge();
+  const db = MAY_BE_KNOWN.has(error.noise) ? context.knowledge() : undefined;
   const known =
     db && context.searchErrors?.(error.error, context.project.path, db, searchedText(error, event.error));
   if (!known || isLintRule(known.resolution) || wasShown(known.id, event.sessionId, db)) return undefined;

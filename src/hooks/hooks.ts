@@ -110,14 +110,11 @@ export function hookByName(name: string): Hook | undefined {
   return HOOKS.find((hook) => hook.name === bare);
 }
 
-/** A hook and the event that it is to handle. */
-export type HookCall = { readonly hook: Hook; readonly event: HookEvent };
-
 /**
  * Reads the client's JSON for the hook of this name; without one, for the first hook of the event that `hook_event_name`
  * says. Undefined when this is no event of ours or lacks what the hook cannot do without.
  */
-export function readHookCall(value: unknown, name?: string): HookCall | undefined {
+export function readHookCall(value: unknown, name?: string) {
   if (!isRecord(value)) return undefined;
   const hook =
     name === undefined ? HOOKS.find(({ event }) => event === value.hook_event_name) : hookByName(name);

@@ -1,7 +1,7 @@
 import { readString } from '../core/guards.ts';
 import { redactSecrets, stripPrivateTags } from '../core/redact.ts';
 import { cleanText, cutText } from '../core/text.ts';
-import { type Decision, type FullContext, NOTHING, originOf } from './decision.ts';
+import { NOTHING, originOf } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler, type HookRun, noteFailure, writeAnswer } from './invocation.ts';
 
@@ -16,32 +16,29 @@ export function isMachinePrompt(prompt: string): boolean {
 
 type PromptEvent = HookEventOf<'UserPromptSubmit'>;
 
-/** The hook of UserPromptSubmit. */
+/**
+ * UserPromptSubmit: records what the user asked for (REQ-DC-101, REQ-DC-102) and which skill was called by its name
+ * (REQ-DC-103).
+ */
 export const promptLogger: Handler<PromptEvent> = {
   read: (value) => {
     const prompt = readString(value, 'prompt');
     return prompt === undefined ? undefined : { prompt };
   },
-  decide: decideUserPromptSubmit,
+  decide: (event, context) => {
+    if (isMachinePrompt(event.prompt)) return NOTHING;
+    const wanted = context.config.collectPromptText;
+    const text = wanted ? storedText(event.prompt) : '[REDACTED]';
+    const charCount = wanted ? text.length : event.prompt.length;
+    const recording = { kind: 'prompt', at: originOf(event, context), text, charCount } as const;
+    const called = /^\/(\S+)/.exec(event.prompt)?.[1];
+    const isSkill = called !== undefined && context.skills().some(({ name }) => name === called);
+    return { recording: isSkill ? { ...recording, skill: called } : recording };
+  },
   catchUp: BRIEF_CATCH_UP,
   delivers: 'always',
   replaces: isCommandAnswered,
 };
-
-/**
- * UserPromptSubmit: records what the user asked for (REQ-DC-101, REQ-DC-102) and which skill was called by its name
- * (REQ-DC-103).
- */
-export function decideUserPromptSubmit(event: PromptEvent, context: FullContext): Decision {
-  if (isMachinePrompt(event.prompt)) return NOTHING;
-  const wanted = context.config.collectPromptText;
-  const text = wanted ? storedText(event.prompt) : '[REDACTED]';
-  const charCount = wanted ? text.length : event.prompt.length;
-  const recording = { kind: 'prompt', at: originOf(event, context), text, charCount } as const;
-  const called = /^\/(\S+)/.exec(event.prompt)?.[1];
-  const isSkill = called !== undefined && context.skills().some(({ name }) => name === called);
-  return { recording: isSkill ? { ...recording, skill: called } : recording };
-}
 
 function storedText(prompt: string): string {
   const open = cleanText(cutText(stripPrivateTags(prompt), PROMPT_SCANNED_MAX));

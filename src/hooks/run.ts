@@ -113,15 +113,13 @@ function lookAndDecide(
         shortcoming = db && judge?.(db);
         return shortcoming === undefined ? db : undefined;
       };
-      return decideSubagentStart(run.event, { ...context, knowledge, taskOf: taskOf(run) });
+      // What PreToolUse has left for this sub-agent.
+      const taskOf = ({ sessionId, agentType }: EventBase) =>
+        readTask({ sessionId, agentType: agentType ?? '' }, run.paths);
+      return decideSubagentStart(run.event, { ...context, knowledge, taskOf });
     }, run),
   );
   return { decision, shortcoming };
-}
-
-/** What PreToolUse has left for this sub-agent. */
-function taskOf({ paths }: StartRun): (event: EventBase) => string {
-  return ({ sessionId, agentType }) => readTask({ sessionId, agentType: agentType ?? '' }, paths);
 }
 
 /** Which agent got what, for status. Only where we are installed: a reading hook creates nothing. */

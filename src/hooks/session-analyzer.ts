@@ -4,9 +4,9 @@ import { isInstructionShaped } from '../core/instruction-shape.ts';
 import { type Language, messagesIn } from '../core/messages.ts';
 import type { Db } from '../database/connection.ts';
 import { getCachedAnalysis, queryEvents } from '../database/events.ts';
-import { listSuggestions, unseenIds } from '../suggestions/store.ts';
-import { readProposal, suggestionId } from '../suggestions/suggestion.ts';
-import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
+import { listSuggestions, unseenIds } from '../suggestions/model/store.ts';
+import { readProposal, suggestionId } from '../suggestions/model/suggestion.ts';
+import { type HookContext, NOTHING, originOf } from './decision.ts';
 import { type HookEventOf, readName } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
 import { projectKnowledge } from './subagent-context.ts';
@@ -74,47 +74,44 @@ const RESUME_ERRORS_MAX = 8;
 const TOOLS_MAX = 3;
 const MS_PER_HOUR = 3_600_000;
 
-/** The hook of SessionStart. */
-export const sessionAnalyzer: Handler<HookEventOf<'SessionStart'>> = {
-  read: (value) => ({ source: readName(value, 'source') ?? 'startup' }),
-  decide: decideSessionStart,
-  catchUp: BRIEF_CATCH_UP,
-  catchUpInBackground: 'new-project',
-  delivers: 'always',
-};
-
 /**
  * SessionStart: announces suggestions that nobody has seen, once, says where the project's last session stopped
  * (REQ-SSH-002…007), and what the project has learnt, as a sub-agent is told it.
  */
-export function decideSessionStart(event: HookEventOf<'SessionStart'>, context: HookContext): Decision {
-  const db = context.knowledge();
-  if (db === undefined) return NOTHING;
-  const messages = sessionMessagesIn(context.config.language);
-  // The same conversation goes on after it was made shorter: it has been told, and its user has read on.
-  const isSame = event.source === 'compact';
-  const announced = isSame ? [] : newSuggestions(context, db);
-  const knowledge = isSame ? '' : projectKnowledge(context, '');
-  const { recordNote } = messagesIn(context.config.language);
-  const record = (lines: readonly string[]) =>
-    lines.length === 0 ? '' : framed(withinLength(lines, RECORD_LENGTH_MAX), recordNote);
-  const { analysisHeading, analysisAdvice, applyAdvice, dismissAdvice } = messages;
-  const suggestions = record(announced.map(suggestionLine));
-  const text = [
-    suggestions && [analysisHeading, suggestions, analysisAdvice, applyAdvice, dismissAdvice].join('\n'),
-    record(previousSessionLines(event.source, context, db)),
-    knowledge,
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
-  if (text === '') return NOTHING;
-  const reply = { event: 'SessionStart', context: text } as const;
-  if (announced.length === 0) return { reply };
-  const ids = announced.map(({ id }) => id);
-  const { config, now } = context;
-  const since = new Date(now.getTime() - config.analysisCacheMaxAgeHours * MS_PER_HOUR).toISOString();
-  return { reply, recording: { kind: 'suggestions-shown', at: originOf(event, context), ids, since } };
-}
+export const sessionAnalyzer: Handler<HookEventOf<'SessionStart'>> = {
+  read: (value) => ({ source: readName(value, 'source') ?? 'startup' }),
+  decide: (event, context) => {
+    const db = context.knowledge();
+    if (db === undefined) return NOTHING;
+    const messages = sessionMessagesIn(context.config.language);
+    // The same conversation goes on after it was made shorter: it has been told, and its user has read on.
+    const isSame = event.source === 'compact';
+    const announced = isSame ? [] : newSuggestions(context, db);
+    const knowledge = isSame ? '' : projectKnowledge(context, '');
+    const { recordNote } = messagesIn(context.config.language);
+    const record = (lines: readonly string[]) =>
+      lines.length === 0 ? '' : framed(withinLength(lines, RECORD_LENGTH_MAX), recordNote);
+    const { analysisHeading, analysisAdvice, applyAdvice, dismissAdvice } = messages;
+    const suggestions = record(announced.map(suggestionLine));
+    const text = [
+      suggestions && [analysisHeading, suggestions, analysisAdvice, applyAdvice, dismissAdvice].join('\n'),
+      record(previousSessionLines(event.source, context, db)),
+      knowledge,
+    ]
+      .filter((part) => part !== '')
+      .join('\n\n');
+    if (text === '') return NOTHING;
+    const reply = { event: 'SessionStart', context: text } as const;
+    if (announced.length === 0) return { reply };
+    const ids = announced.map(({ id }) => id);
+    const { config, now } = context;
+    const since = new Date(now.getTime() - config.analysisCacheMaxAgeHours * MS_PER_HOUR).toISOString();
+    return { reply, recording: { kind: 'suggestions-shown', at: originOf(event, context), ids, since } };
+  },
+  catchUp: BRIEF_CATCH_UP,
+  catchUpInBackground: 'new-project',
+  delivers: 'always',
+};
 
 type Announced = { readonly id: string; readonly type: string; readonly summary: string };
 

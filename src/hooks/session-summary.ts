@@ -1,6 +1,6 @@
 import type { Db } from '../database/connection.ts';
 import { queryEvents } from '../database/events.ts';
-import { type Decision, type HookContext, originOf } from './decision.ts';
+import { originOf } from './decision.ts';
 import { type HookEventOf, readName } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
 
@@ -9,32 +9,27 @@ const PROMPTS_MIN = 3;
 /** A hook does not walk through a whole long session. */
 const EVENTS_LOOKED_AT = 2000;
 
-/** The hook of SessionEnd. */
+/**
+ * SessionEnd: has the store sum up the session (REQ-DC-401) and forget what is too old, and, where the user has
+ * switched that on, starts an analysis.
+ */
 export const sessionSummary: Handler<HookEventOf<'SessionEnd'>> = {
   read: (value) => ({ reason: readName(value, 'reason') || 'unknown' }),
-  decide: decideSessionEnd,
+  decide: (event, context) => {
+    const recording = { kind: 'session-end', at: originOf(event, context), reason: event.reason } as const;
+    const { project, config, knowledge } = context;
+    const withLessons = config.lessons.model !== 'off';
+    const isWanted = (config.analysisOnSessionEnd || withLessons) && event.reason !== 'clear';
+    const db = isWanted && project.path !== null ? knowledge() : undefined;
+    if (project.path === null || db === undefined || !isWorthwhile(event.sessionId, withLessons, db))
+      return { recording, prune: true };
+    return { recording, prune: true, launch: { kind: 'analysis', projectPath: project.path } };
+  },
   catchUp: BRIEF_CATCH_UP,
   // The client may end before a hook that it does not wait for has learnt from the whole.
   catchUpInBackground: 'always',
   delivers: 'always',
 };
-
-/**
- * SessionEnd: has the store sum up the session (REQ-DC-401) and forget what is too old, and, where the user has
- * switched that on, starts an analysis.
- */
-export function decideSessionEnd(event: HookEventOf<'SessionEnd'>, context: HookContext): Decision {
-  const recording = { kind: 'session-end', at: originOf(event, context), reason: event.reason } as const;
-  const projectPath = context.project.path;
-  const { analysisOnSessionEnd, lessons } = context.config;
-  const withLessons = lessons.model !== 'off';
-  const isWanted = (analysisOnSessionEnd || withLessons) && event.reason !== 'clear' && projectPath !== null;
-  const db = isWanted ? context.knowledge() : undefined;
-  if (projectPath === null || db === undefined || !isWorthwhile(event.sessionId, withLessons, db)) {
-    return { recording, prune: true };
-  }
-  return { recording, prune: true, launch: { kind: 'analysis', projectPath } };
-}
 
 /** Where lessons are wanted, a failing call is something to learn from, whatever was asked. */
 function isWorthwhile(sessionId: string, withLessons: boolean, db: Db): boolean {

@@ -223,9 +223,11 @@ type Section = {
 export function composeContext(sections: readonly Section[], lengthMax: number): string {
   const taken: { heading: string; items: string[] }[] = [];
   let turns = 0;
+  let waiting = 0;
   for (const { heading, items } of sections) {
     taken.push({ heading, items: [] });
     turns = Math.max(turns, items.length);
+    if (items.length > 0) waiting++;
   }
   for (let turn = 0; turn < turns; turn++) {
     for (let index = 0; index < sections.length; index++) {
@@ -233,23 +235,18 @@ export function composeContext(sections: readonly Section[], lengthMax: number):
       const section = taken[index];
       const most = sections[index]?.most ?? 0;
       if (item === undefined || section === undefined || section.items.length >= most) continue;
+      if (turn === 0) waiting--;
       section.items.push(item);
       if (render(taken).length <= lengthMax) continue;
       section.items.pop();
       if (turn > 0) continue;
       // The sections that follow still need their share of what is left.
       const left = lengthMax - render(taken).length - section.heading.length - 2;
-      const room = Math.floor(left / (1 + countFilled(sections, index + 1)));
+      const room = Math.floor(left / (1 + waiting));
       if (room > 1) section.items.push(`${cutText(item, room - 1)}…`);
     }
   }
   return render(taken);
-}
-
-function countFilled(sections: readonly Section[], from: number): number {
-  let count = 0;
-  for (let index = from; index < sections.length; index++) if (sections[index]?.items.length) count++;
-  return count;
 }
 
 function render(sections: readonly Pick<Section, 'heading' | 'items'>[]): string {

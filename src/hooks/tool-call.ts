@@ -5,17 +5,12 @@ import { cleanText, cutText, oneLine } from '../core/text.ts';
 import { commandFamily, isAgentTool, isFileTool, isShellTool } from '../lessons/command.ts';
 import { type Failure, mayHideFailure, readFailure, readHiddenFailure } from '../lessons/failure.ts';
 import type { CallRecord, Project, ToolError } from './decision.ts';
+import type { ToolCall } from './event.ts';
 
 /** What is kept of a tool call: always redacted and bounded, and never what a file contains. */
 
-type Call = {
-  readonly tool: string;
-  readonly input: Json;
-  readonly toolUseId: string | null;
-  readonly remark: string | null;
-  /** Where the shell stood. */
-  readonly cwd: string | undefined;
-};
+/** `cwd`: where the shell stood. */
+type Call = ToolCall & { readonly cwd: string | undefined };
 
 const TEXT_LENGTH_MAX = 512;
 const LINE_LENGTH_MAX = 2000;

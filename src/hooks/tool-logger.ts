@@ -1,18 +1,26 @@
 import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
 import { isOwnCommand } from '../lessons/command.ts';
-import { type Decision, type HookContext, NOTHING, originOf } from './decision.ts';
+import { NOTHING, originOf } from './decision.ts';
 import { type HookEventOf, readToolCall, type ToolCall } from './event.ts';
 import type { Handler } from './invocation.ts';
 import { callRecord, hiddenError, toolError, toolMeta } from './tool-call.ts';
 
-/** The hook of PostToolUse. */
+/** PostToolUse: records the call, as a failure where what it printed says so beyond doubt. Has no reply. */
 export const toolLogger: Handler<HookEventOf<'PostToolUse'>> = {
   read: (value) => {
     const call = readToolCall(value);
     const response = readRecord(value, 'tool_response');
     return call && { ...call, isUnfinished: isUnfinished(response, call), output: printedOf(response) };
   },
-  decide: decidePostToolUse,
+  decide: (event, context) => {
+    const call = callRecord(event, context.project);
+    if (isOwnCommand(call.command)) return NOTHING;
+    const at = originOf(event, context);
+    const error = event.isUnfinished ? undefined : hiddenError(event, call);
+    if (error) return { recording: { kind: 'tool-errors', at, errors: [error], shownKbId: null } };
+    const isUnfinished = event.isUnfinished ? ({ isUnfinished: true } as const) : {};
+    return { recording: { kind: 'tool-use', at, ...call, meta: toolMeta(event, call), ...isUnfinished } };
+  },
   delivers: 'when-marked',
 };
 
@@ -29,23 +37,19 @@ function printedOf(response: Json): string {
   return printed.length > OUTPUT_LENGTH_MAX ? '' : printed;
 }
 
-/** PostToolUse: records the call, as a failure where what it printed says so beyond doubt. Has no reply. */
-export function decidePostToolUse(event: HookEventOf<'PostToolUse'>, context: HookContext): Decision {
-  const call = callRecord(event, context.project);
-  if (isOwnCommand(call.command)) return NOTHING;
-  const at = originOf(event, context);
-  const error = event.isUnfinished ? undefined : hiddenError(event, call);
-  if (error !== undefined) {
-    return { recording: { kind: 'tool-errors', at, errors: [error], shownKbId: null } };
-  }
-  const isUnfinished = event.isUnfinished ? ({ isUnfinished: true } as const) : {};
-  return { recording: { kind: 'tool-use', at, ...call, meta: toolMeta(event, call), ...isUnfinished } };
-}
-
-/** The hook of PostToolBatch. */
+/** PostToolBatch: records the calls that the client itself rejected. */
 export const batchLogger: Handler<HookEventOf<'PostToolBatch'>> = {
   read: (value) => ({ calls: batchCalls(value) }),
-  decide: decidePostToolBatch,
+  decide: (event, context) => {
+    const errors = event.calls.flatMap((call) => {
+      const rejection = REJECTED.exec(call.response)?.[1]?.trim();
+      return rejection ? [toolError({ ...call, cwd: event.cwd }, rejection, context.project)] : [];
+    });
+    const at = originOf(event, context);
+    return errors.length === 0
+      ? NOTHING
+      : { recording: { kind: 'tool-errors', at, errors, shownKbId: null } };
+  },
 };
 
 const BATCH_CALLS_MAX = 100;
@@ -61,14 +65,3 @@ function batchCalls(value: Json): (ToolCall & { response: string })[] {
 
 /** The first lines of a rejected call's result; such calls reach no other hook. */
 const REJECTED = /^<tool_use_error>([\s\S]*?)(?:<\/tool_use_error>|$)/;
-
-/** PostToolBatch: records the calls that the client itself rejected. */
-export function decidePostToolBatch(event: HookEventOf<'PostToolBatch'>, context: HookContext): Decision {
-  const errors = event.calls.flatMap((call) => {
-    const rejection = REJECTED.exec(call.response)?.[1]?.trim();
-    return rejection ? [toolError({ ...call, cwd: event.cwd }, rejection, context.project)] : [];
-  });
-  if (errors.length === 0) return NOTHING;
-  const at = originOf(event, context);
-  return { recording: { kind: 'tool-errors', at, errors, shownKbId: null } };
-}

@@ -9,8 +9,8 @@ import { noteTask } from '../database/given-note.ts';
 import { pruneBackups, pruneOldEvents } from '../database/retention.ts';
 import { isRepositoryKnown } from '../lessons/store/lesson-log.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
-import { loadSkills, skillPlaces } from '../suggestions/skill-files.ts';
-import { expireSuggestions } from '../suggestions/store.ts';
+import { loadSkills, skillPlaces } from '../suggestions/model/skill-files.ts';
+import { expireSuggestions } from '../suggestions/model/store.ts';
 import type { Decision, Recording, Reply } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { type Hook, hookByName, readHookCall } from './hooks.ts';
@@ -59,18 +59,29 @@ export async function serve(value: unknown, name: string | undefined, host: Hook
   const context = contextFor(event, host);
   if (context === undefined) return true;
   const run = { ...host, event };
-  if (!(await hook.handler.replaces?.(run as never, context))) await handle(hook, context, run);
+  const isDone = await hook.handler.replaces?.(run as never, context);
+  if (!isDone) await handle({ hook, context, run, forWriting: writingOnce(run, LOCK_TIMEOUT_MS) });
   noteHeartbeat(event, host);
   return true;
 }
 
+/** A call that is served: by which hook, and with what. */
+type Served = {
+  readonly hook: Hook;
+  readonly context: UnopenedContext;
+  readonly run: HookRun;
+  readonly forWriting: Writing;
+};
+
 /** Catches up with the transcripts, decides, records, and answers, with results of background runs behind the answer. */
-async function handle(hook: Hook, context: UnopenedContext, run: HookRun): Promise<void> {
-  const forWriting = writingOnce(run, LOCK_TIMEOUT_MS);
-  const remark = await catchUpBefore(hook, run, forWriting);
+async function handle(served: Served): Promise<void> {
+  const { hook, context, run, forWriting } = served;
+  const { catchUp: limits, catchUpInBackground, searchesErrors } = hook.handler;
+  const wanted = typeof limits === 'function' ? limits(run.event as never) : limits;
+  const remark = await readTranscripts(wanted, catchUpInBackground, run, forWriting);
   // Only the event of a call has one, and only the transcript knows it.
   const event = remark === undefined ? run.event : { ...run.event, remark };
-  const search = hook.handler.searchesErrors ? await run.chunks.errorSearch() : undefined;
+  const search = searchesErrors ? await run.chunks.errorSearch() : undefined;
   const decision = attempt(run, () => {
     const decide = (knowledge: () => Db | undefined) =>
       hook.handler.decide(event as never, {
@@ -79,13 +90,15 @@ async function handle(hook: Hook, context: UnopenedContext, run: HookRun): Promi
         skills: () => loadSkills(skillPlaces(run.env, getProjectPath(event.cwd, run.env))),
         searchErrors: search?.searchErrorKB,
       });
+    // Rows of earlier implementations may hold what those did not redact.
+    const safe = (db: Db | undefined) => (db === undefined || db.isOwn ? db : withoutSecrets(db));
     if (search === undefined)
-      return decideOnData((open) => decide(safely(() => forWriting.opened ?? open())), run);
+      return decideOnData((open) => decide(() => safe(forWriting.opened ?? open())), run);
     // It records in any case, so it reads through the connection that it writes with.
     return decide(() => (pathExists(run.paths.database) ? attempt(run, forWriting) : undefined));
   });
-  perform(decision ?? {}, context, run, forWriting);
-  await answer(decision?.reply, hook, context, run);
+  perform(decision ?? {}, served);
+  await answer(decision?.reply, served);
 }
 
 /** The connection for writing, opened at the first call; `opened`: it, if it is open. */
@@ -97,20 +110,6 @@ function writingOnce({ paths }: HookHost, busyTimeoutMs: number): Writing {
     return writing.opened;
   };
   return writing;
-}
-
-/** Rows of earlier implementations may hold what those did not redact. */
-function safely(open: () => Db | undefined): () => Db | undefined {
-  return () => {
-    const db = open();
-    return db === undefined || db.isOwn ? db : withoutSecrets(db);
-  };
-}
-
-function catchUpBefore(hook: Hook, run: HookRun, forWriting: Writing): Promise<string | undefined> {
-  const { catchUp: limits, catchUpInBackground } = hook.handler;
-  const wanted = typeof limits === 'function' ? limits(run.event as never) : limits;
-  return readTranscripts(wanted, catchUpInBackground, run, forWriting);
 }
 
 /** Catches up with the transcripts before a sub-agent gets its context. Never throws. */
@@ -162,17 +161,17 @@ function isNewHere(project: string | null, paths: StatePaths, { opened }: Writin
 }
 
 /** Does what the hook has decided on, but for the reply. Never throws. */
-function perform(decision: Decision, { config }: UnopenedContext, run: HookRun, forWriting: Writing): void {
-  const { recording, takesNotes, prune, task, launch } = decision;
+function perform({ recording, takesNotes, prune, task, launch }: Decision, served: Served): void {
+  const { context, run, forWriting } = served;
   const { paths, now } = run;
-  if (recording) keep(recording, forWriting, run);
+  if (recording) keep(recording, served);
   else takeWaiting(run);
   if (takesNotes) attempt(run, () => takeGiven(paths, now.getTime(), forWriting()));
   if (prune) {
     attempt(run, () => {
-      pruneOldEvents(config.retentionDays, now, forWriting());
+      pruneOldEvents(context.config.retentionDays, now, forWriting());
       expireSuggestions(new Date(now.getTime() - SUGGESTION_AGE_MAX_MS).toISOString(), forWriting());
-      pruneBackups(config.retentionDays, now, paths);
+      pruneBackups(context.config.retentionDays, now, paths);
     });
   }
   if (task && pathExists(paths.home)) noteTask(task, paths);
@@ -180,7 +179,7 @@ function perform(decision: Decision, { config }: UnopenedContext, run: HookRun, 
     attempt(run, () => startDetached(['analyze', '--session-end', '--project', launch.projectPath], paths));
 }
 
-function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {
+function keep(recording: Recording, { run, forWriting }: Served): void {
   try {
     record([recording], run.paths, forWriting());
   } catch (error) {
@@ -188,11 +187,8 @@ function keep(recording: Recording, forWriting: () => Db, run: HookRun): void {
       spool([recording], run.paths, run.now.getTime());
       return true;
     });
-    noteFailure(
-      run,
-      error,
-      isKept ? 'Cannot record now, kept in the spool' : 'Cannot record, the event is lost',
-    );
+    const outcome = isKept ? 'Cannot record now, kept in the spool' : 'Cannot record, the event is lost';
+    noteFailure(run, error, outcome);
   }
 }
 
@@ -204,38 +200,28 @@ export function takeWaiting(run: HookRun): void {
 }
 
 /** Writes the hook's own reply and, behind it, results of background runs. If one fails, the other is still written. */
-async function answer(
-  reply: Reply | undefined,
-  hook: Hook,
-  context: UnopenedContext,
-  run: HookRun,
-): Promise<void> {
+async function answer(reply: Reply | undefined, served: Served): Promise<void> {
+  const { run } = served;
   const own = reply === undefined ? '' : `${reply.context}\n\n`;
-  const delivery = await takeDelivery(hook, CONTEXT_LENGTH_MAX - own.length, context, run);
+  const delivery = await takeDelivery(CONTEXT_LENGTH_MAX - own.length, served);
   if (delivery !== undefined) {
     const isWritten = await writeReply({ event: run.event.name, context: own + delivery.text }, run);
     attempt(run, () => delivery.settle(isWritten));
   } else if (reply) await writeReply(reply, run);
 }
 
-async function takeDelivery(
-  hook: Hook,
-  lengthMax: number,
-  context: UnopenedContext,
-  run: HookRun,
-): Promise<HookDelivery | undefined> {
-  const request = attempt(run, () => deliveryRequest(hook, context, run));
+async function takeDelivery(lengthMax: number, served: Served): Promise<HookDelivery | undefined> {
+  const { run } = served;
+  const request = attempt(run, () => deliveryRequest(served));
   if (request === undefined) return undefined;
   const deliveries = await run.chunks.deliveries?.().catch((error) => noteFailure(run, error));
   return attempt(run, () => deliveries?.deliverToHook(request, lengthMax, run));
 }
 
 /** What a main session's hook asks for; undefined mostly. Where there are no background runs it costs one look. */
-function deliveryRequest(
-  { handler: { delivers } }: Hook,
-  { project }: UnopenedContext,
-  { event, paths }: HookRun,
-): DeliveryRequest | undefined {
+function deliveryRequest({ hook, context: { project }, run }: Served): DeliveryRequest | undefined {
+  const { delivers } = hook.handler;
+  const { event, paths } = run;
   if (delivers === undefined || event.agentId !== null || project.path === null) return undefined;
   if (!pathExists(paths.runsDatabase)) return undefined;
   const requester = requesterKey(project.path, { readTextFile, pathExists });

@@ -32,62 +32,54 @@ const ANSWER_LENGTH_WITH_NEWS_MAX = 8000;
 /** Some clients take each such message as a reason to wait longer; none needs them often. */
 const PROGRESS_EVERY_MS = 5000;
 
-/** One client's connection: for whom it asks, and what it has been handed. */
-class Connection {
-  readonly requester: Requester;
-  readonly #world: RunsWorld;
-  readonly #id: string = randomUUID();
-  #parcels = 0;
-  #isEntered = false;
+type Connection = ReturnType<typeof newConnection>;
+
+/**
+ * One client's connection: for whom it asks, and what it has been handed. `clientName`: as it calls itself.
+ * @throws Error when nobody can tell for which project it asks.
+ */
+function newConnection(world: RunsWorld, clientName: string | undefined) {
+  const client = clientConnecting(clientName);
+  const id = randomUUID();
+  const session = world.env[client?.caller.sessionVariable ?? ''] || `mcp-${id}`;
+  const requester: Requester = { ...requesterHere(world), client: client?.name ?? null, session };
+  let isEntered = false;
+  let parcels = 0;
   /** The owners of deliveries that are not acknowledged yet. */
-  #onTheWay: string[] = [];
-
-  /** `clientName`: as the client calls itself. @throws Error when nobody can tell for which project it asks. */
-  constructor(world: RunsWorld, clientName: string | undefined) {
-    const client = clientConnecting(clientName);
-    this.#world = world;
-    const own = world.env[client?.caller.sessionVariable ?? ''];
-    const session = own || `mcp-${this.#id}`;
-    this.requester = { ...requesterHere(world), client: client?.name ?? null, session };
-  }
-
-  /** The client asks again, so it has had the earlier answers. */
-  acknowledge(): void {
-    for (const owner of this.#onTheWay.splice(0)) {
-      acknowledgeDelivery(this.requester.key, owner, this.#world);
-    }
-  }
-
-  /** The answer with what waits for this requester; the next call says that it arrived. */
-  withNews(answer: Json): CallToolResult {
-    try {
-      this.#isEntered ||= enterServer(this.requester, this.#world);
-      const owner = this.#newOwner();
-      const ended = endedSessions(this.requester, this.#world);
-      const reader = { owner, isPerson: false, ended, lengthMax: PARCEL_LENGTH_MAX };
-      const delivery = takeDelivery(this.requester, reader, this.#world);
-      if (delivery !== undefined) this.#onTheWay.push(owner);
-      return valueResult(answer, delivery?.text);
-    } catch (error) {
-      complain('look for news', error); // The call itself has succeeded.
-      return valueResult(answer, undefined);
-    }
-  }
-
-  /** The reply of this turn goes with an answer: it is not told once more, unless that answer does not arrive. */
-  holdTurn(turn: TurnName): void {
-    try {
-      const owner = this.#newOwner();
-      if (holdTurn(turn, this.requester, owner, this.#world)) this.#onTheWay.push(owner);
-    } catch (error) {
-      complain('note that a reply was given', error); // Then it is told once more.
-    }
-  }
-
+  const onTheWay: string[] = [];
   /** An owner for each delivery: a concurrent call does not acknowledge it. */
-  #newOwner(): string {
-    return `mcp:${process.pid}:${this.#id}:${++this.#parcels}`;
-  }
+  const newOwner = () => `mcp:${process.pid}:${id}:${++parcels}`;
+  return {
+    requester,
+    /** The client asks again, so it has had the earlier answers. */
+    acknowledge: () => {
+      for (const owner of onTheWay.splice(0)) acknowledgeDelivery(requester.key, owner, world);
+    },
+    /** The answer with what waits for this requester; the next call says that it arrived. */
+    withNews: (answer: Json): CallToolResult => {
+      try {
+        if (!isEntered) isEntered = enterServer(requester, world);
+        const owner = newOwner();
+        const ended = endedSessions(requester, world);
+        const reader = { owner, isPerson: false, ended, lengthMax: PARCEL_LENGTH_MAX };
+        const delivery = takeDelivery(requester, reader, world);
+        if (delivery !== undefined) onTheWay.push(owner);
+        return valueResult(answer, delivery?.text);
+      } catch (error) {
+        complain('look for news', error); // The call itself has succeeded.
+        return valueResult(answer, undefined);
+      }
+    },
+    /** The reply of this turn goes with an answer: it is told once more only if that does not arrive. */
+    holdTurn: (turn: TurnName) => {
+      try {
+        const owner = newOwner();
+        if (holdTurn(turn, requester, owner, world)) onTheWay.push(owner);
+      } catch (error) {
+        complain('note that a reply was given', error); // Then it is told once more.
+      }
+    },
+  };
 }
 
 /**
@@ -103,7 +95,7 @@ export function newServer(world: RunsWorld, gone: AbortSignal, calls: Set<Promis
   server.onerror = (error) => complain('understand the client', error);
   let connection: Connection | undefined;
   const connected = () => {
-    connection ??= new Connection(world, server.getClientVersion()?.name);
+    connection ??= newConnection(world, server.getClientVersion()?.name);
     return connection;
   };
   server.setRequestHandler(ListToolsRequestSchema, () => {
@@ -155,8 +147,8 @@ async function answerCall(
     const connection = connected();
     connection.acknowledge();
     reconcileAndArchive(asked.world);
-    const { requester } = connection;
-    const answer = await act({ ...asked, requester, holdTurn: (turn) => connection.holdTurn(turn) });
+    const { requester, holdTurn: hold } = connection;
+    const answer = await act({ ...asked, requester, holdTurn: hold });
     const hasRoom = JSON.stringify(answer).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
     return hasRoom && !asked.signal.aborted ? connection.withNews(answer) : valueResult(answer, undefined);
   } catch (error) {

@@ -14,8 +14,8 @@ import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import { writeStdout } from '../system/runtime-bun.ts';
 import { readHookInput } from '../system/stdin.ts';
-import { findSuggestions } from './store.ts';
-import { type HookDeclaration, readDeclaration } from './suggestion.ts';
+import { findSuggestions } from './model/store.ts';
+import { type HookDeclaration, readDeclaration } from './model/suggestion.ts';
 
 /**
  * What a declared hook answers to an event; undefined when the event is not what it is about. It is there against

@@ -23,7 +23,7 @@ import {
   registerApplied,
 } from '../setup/settings-file.ts';
 import { realPath, resolveLinks } from '../system/atomic-file.ts';
-import type { Suggestion } from './suggestion.ts';
+import type { Suggestion } from './model/suggestion.ts';
 
 /** Which files a suggestion changes: below the project or the user's directory, and the client's settings. */
 

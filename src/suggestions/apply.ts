@@ -40,7 +40,7 @@ import {
   skillFile,
   skillNameOf,
 } from './markdown.ts';
-import type { Suggestion } from './suggestion.ts';
+import type { Suggestion } from './model/suggestion.ts';
 
 /** What applying a suggestion, and taking it back, comes to: planned and shown before anything is changed. */
 

@@ -8,8 +8,8 @@ import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { type FilePlan, perform } from '../setup/file-plan.ts';
 import { writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
-import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from './store.ts';
-import type { Suggestion } from './suggestion.ts';
+import { decideSuggestion, findSuggestions, listSuggestions, type Verdict } from './model/store.ts';
+import type { Suggestion } from './model/suggestion.ts';
 
 /** Carries a decision of the user out on the disk and in the database together, and records it for undo. */
 

@@ -1,11 +1,9 @@
 import type { Db } from '../database/connection.ts';
 import { type Row, recordIn, textIn } from '../database/sqlite.ts';
-import { readDetails, SUGGESTION_TYPES } from './suggestion.ts';
+import { readDetails, SUGGESTION_TYPES } from './model/suggestion.ts';
 
-/** The project that a report is about, or all of them. */
-type FeedbackScope =
-  | { readonly kind: 'project'; readonly name: string; readonly path: string }
-  | { readonly kind: 'all' };
+/** The project that a report is about; all of them without a path. */
+type FeedbackScope = { readonly name: string; readonly path: string | null };
 
 /** Suggestions of the project and of none; one without a path is known by its project's name. */
 const OF_PROJECT = "(s.project_path = ? OR (s.project_path = '' AND s.project IN (?, 'all')))";
@@ -15,28 +13,22 @@ const RULES_MAX = 20;
 const WINDOW_DAYS_MAX = 14;
 const MS_PER_DAY = 86_400_000;
 
-/** What became of earlier suggestions: what the next analysis is told (REQ-SE-102). */
-export type FeedbackSummary = {
-  readonly accepted: number;
-  readonly rejected: number;
-  /** accepted / (accepted + rejected). */
-  readonly rate: number;
-  readonly byType: Readonly<Record<string, { readonly accepted: number; readonly rejected: number }>>;
-  readonly recentRejections: readonly { readonly summary: string; readonly why: string | null }[];
-  readonly recentAcceptances: readonly string[];
-};
+export type FeedbackSummary = NonNullable<ReturnType<typeof feedbackSummary>>;
 
-/** Null as long as the user has not decided on anything. A verdict that was taken back does not count. */
-export function feedbackSummary(scope: FeedbackScope, db: Db): FeedbackSummary | null {
+/**
+ * What became of earlier suggestions, for the next analysis (REQ-SE-102); null as long as the user has not
+ * decided on anything. A verdict that was taken back does not count.
+ */
+export function feedbackSummary(scope: FeedbackScope, db: Db) {
   // The predecessor's rows name no suggestion that is known, and so no project either.
-  const ofScope = scope.kind === 'project' ? `s.id IS NOT NULL AND ${OF_PROJECT}` : '1';
+  const ofScope = scope.path === null ? '1' : OF_PROJECT;
   const verdicts = db.sqlite.all(
     `SELECT f.action, f.suggestion_type AS type,
        COALESCE(CASE WHEN s.type = 'lesson' THEN s.text END, s.summary, f.summary, f.suggestion_id) AS summary, s.why
      FROM feedback AS f LEFT JOIN suggestions AS s ON s.id = f.suggestion_id
      WHERE f.id IN (SELECT MAX(id) FROM feedback GROUP BY suggestion_id) AND f.action <> 'undone' AND ${ofScope}
      ORDER BY f.id DESC`,
-    ...(scope.kind === 'project' ? [scope.path, scope.name] : []),
+    ...(scope.path === null ? [] : [scope.path, scope.name]),
   );
   if (verdicts.length === 0) return null;
   const accepted = verdicts.filter((verdict) => verdict.action === 'accepted');
@@ -61,21 +53,12 @@ function typeOf({ type }: Row): string {
   return SUGGESTION_TYPES.find((one) => one === type) ?? 'unknown';
 }
 
-/** How often the errors that an applied rule is about happened, in equal numbers of days before and after it. */
-export type RuleEffect = {
-  readonly id: string;
-  readonly rule: string;
-  readonly appliedTs: string;
-  readonly windowDays: number;
-  readonly before: number;
-  readonly after: number;
-};
-
 /**
- * The effect of each applied rule that names errors; a rule of today has none yet. Days are whole, so that the same
- * log gives the same numbers all day long. About one project, only what happened there counts.
+ * How often the errors of each applied rule happened, in equal numbers of days before and after it; a rule of
+ * today has none yet. Days are whole, so that the same log gives the same numbers all day long. About one
+ * project, only what happened there counts.
  */
-export function ruleEffects(scope: FeedbackScope, now: Date, db: Db): RuleEffect[] {
+export function ruleEffects(scope: FeedbackScope, now: Date, db: Db) {
   const rules = appliedRules(scope, now, db);
   const byPath = Map.groupBy(rules, ({ projectPath }) => projectPath);
   const errors = new Map([...byPath].map(([path, ofPath]) => [path, errorTimes(ofPath, path, db)]));
@@ -99,9 +82,9 @@ type AppliedRule = ReturnType<typeof appliedRules>[number];
 function appliedRules(scope: FeedbackScope, now: Date, db: Db) {
   const rows = db.sqlite.all(
     `SELECT s.id, s.text, s.details, s.decided_ts, s.project_path FROM suggestions AS s
-     WHERE s.type = 'claude_md' AND s.status = 'applied' AND ${scope.kind === 'project' ? OF_PROJECT : '1'}
+     WHERE s.type = 'claude_md' AND s.status = 'applied' AND ${scope.path === null ? '1' : OF_PROJECT}
      ORDER BY s.decided_ts DESC LIMIT ?`,
-    ...(scope.kind === 'project' ? [scope.path, scope.name] : []),
+    ...(scope.path === null ? [] : [scope.path, scope.name]),
     RULES_MAX,
   );
   return rows.flatMap((row) => {
@@ -110,7 +93,7 @@ function appliedRules(scope: FeedbackScope, now: Date, db: Db) {
     const windowDays = Math.min(Math.floor((now.getTime() - appliedMs) / MS_PER_DAY), WINDOW_DAYS_MAX);
     if (errors.length === 0 || !(windowDays >= 1)) return [];
     const ofRule = row.project_path === '' ? null : String(row.project_path);
-    const projectPath = scope.kind === 'project' ? scope.path : ofRule;
+    const projectPath = scope.path ?? ofRule;
     const windowMs = windowDays * MS_PER_DAY;
     return [{ id: String(row.id), rule: String(row.text), errors, projectPath, appliedMs, windowMs }];
   });
@@ -158,9 +141,9 @@ export function skillUses(
 ): Map<string, { readonly uses: number; readonly lastTs: string }> {
   const rows = db.sqlite.all(
     `SELECT json_extract(data, '$.skillName') AS name, COUNT(*) AS uses, MAX(ts) AS lastTs FROM events
-     WHERE ${scope.kind === 'project' ? 'project_path = ? AND' : ''} type = 'skill_used' AND ts >= ?
+     WHERE ${scope.path === null ? '' : 'project_path = ? AND'} type = 'skill_used' AND ts >= ?
        AND json_valid(data) GROUP BY 1`,
-    ...(scope.kind === 'project' ? [scope.path] : []),
+    ...(scope.path === null ? [] : [scope.path]),
     since,
   );
   return new Map(

@@ -2,7 +2,7 @@ import { isInstructionShaped } from '../core/instruction-shape.ts';
 import type { Language } from '../core/messages.ts';
 import { cleanText, oneLine } from '../core/text.ts';
 import { Refused } from '../setup/file-plan.ts';
-import { SKILL_NAME, SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from './suggestion.ts';
+import { SKILL_NAME, SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from './model/suggestion.ts';
 
 /** The Markdown that apply writes, text in and text out: rules in a CLAUDE.md, and the files of commands. */
 

@@ -13,7 +13,7 @@ import { decide } from '../hooks/hooks.ts';
 import { projectAt } from '../hooks/invocation.ts';
 import { HOOK_DELAY_MS_MAX, QUEUED_MS_MAX } from '../hooks/store/record.ts';
 import { type Config, loadConfig } from '../settings/hook-settings.ts';
-import { loadSkills, type Skill, skillPlaces } from '../suggestions/skill-files.ts';
+import { loadSkills, type Skill, skillPlaces } from '../suggestions/model/skill-files.ts';
 import type { Unreadable } from '../system/files.ts';
 import { forgetNamelessCalls, type ImportStep, type ReadFile, writeSteps } from './imports-store.ts';
 

@@ -12,31 +12,14 @@ import {
 describe('commandWords()', () => {
   const rows: [string, string[][]][] = [
     ['npm test', [['npm', 'test']]],
-    [
-      'cd app && CI=1 npm test 2>&1 | tail -5',
-      [
-        ['npm', 'test'],
-        ['tail', '-5'],
-      ],
-    ],
+    ['cd app && CI=1 npm test 2>&1 | tail -5', ['npm test', 'tail -5'].map((words) => words.split(' '))],
     ['echo "npm run evil && rm x"', [['echo', 'npm run evil && rm x']]],
     ['a > out.txt; b < in.txt', [['a'], ['b']]],
     ['x=$(git log) && echo `date`', [['echo', '`date`']]],
     ["cat <<'EOF'\nnpm test\nEOF", [['cat']]],
     ['', []],
   ];
-  for (const [line, expected] of rows) {
-    test(`reads ${JSON.stringify(line)}`, () => expect(commandWords(line)).toEqual(expected));
-  }
-
-  test('ends with any text', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary' }),
-        (text) => void [callsCommand(text, text), provesCommand(text, text)],
-      ),
-    );
-  });
+  test.each(rows)('reads %j', (line, expected) => expect(commandWords(line)).toEqual(expected));
 });
 
 test('plainLine() leaves out what only moves and reports', () => {
@@ -44,26 +27,23 @@ test('plainLine() leaves out what only moves and reports', () => {
   expect(plainLine('echo done')).toBe('');
 });
 
-test('quotedCommands() gives what stands in backticks', () => {
-  expect(quotedCommands('not that: run `a b`, then `c`')).toEqual(['a b', 'c']);
-});
+test('quotedCommands() gives what stands in backticks', () =>
+  expect(quotedCommands('not that: run `a b`, then `c`')).toEqual(['a b', 'c']));
 
 describe('provesCommand() and callsCommand()', () => {
   const ran: [string, string][] = [
     ['cd app && bun run test 2>&1 | tail -5', 'bun run test'],
     ['CI=1 bun run test --bail', 'bun run test'],
-    [
-      'go test -tags=integration ./cmd/x/integration_test/',
-      'go test -tags=integration ./…/integration_test/',
-    ],
+    ['go test -tags=it ./cmd/x/it_test/', 'go test -tags=it ./…/it_test/'],
     ['gh pr diff 104 --name-only', 'gh pr diff <number> --name-only'],
     ['gh api repos/a/b --jq .x --paginate', 'gh api … --paginate'],
     ['cd web && bun run lint', 'cd web && bun run lint'],
   ];
-  for (const [line, command] of ran) {
-    test(`finds ${command} in ${line}`, () =>
-      expect([provesCommand(line, command), callsCommand(line, command)]).toEqual([true, true]));
-  }
+  const found = (line: string, command: string) => [
+    provesCommand(line, command),
+    callsCommand(line, command),
+  ];
+  test.each(ran)('of %s finds %s', (line, command) => expect(found(line, command)).toEqual([true, true]));
   const others: [string, string][] = [
     ['bun run test:unit', 'bun run test'],
     ['rtk bun run test', 'bun run test'],
@@ -76,10 +56,9 @@ describe('provesCommand() and callsCommand()', () => {
     ['anything at all', '… all'],
     ['bun run test', ''],
   ];
-  for (const [line, command] of others) {
-    test(`does not find ${command} in ${line}`, () =>
-      expect([provesCommand(line, command), callsCommand(line, command)]).toEqual([false, false]));
-  }
+  test.each(others)('of %s does not find %s', (line, command) =>
+    expect(found(line, command)).toEqual([false, false]),
+  );
 
   const RUN = 'npm run test';
   const unproven: [string, string][] = [
@@ -123,10 +102,9 @@ describe('provesCommand() and callsCommand()', () => {
     ['npm run test; echo done', RUN],
     [`npm run test ${'x '.repeat(1000)}`, RUN],
   ];
-  for (const [line, command] of unproven) {
+  for (const [line, command] of unproven)
     test(`${line.slice(0, 50)} does not prove ${command}`, () =>
       expect(provesCommand(line, command)).toBe(false));
-  }
   const proven: [string, string][] = [
     ['CI=1 npm run test', 'CI=1 npm run test'],
     ["CI='1' npm run test", 'CI=1 npm run test'],
@@ -141,9 +119,10 @@ describe('provesCommand() and callsCommand()', () => {
     ['npm run test # as before', RUN],
     ["git grep 'a; b > c'", "git grep 'a; b > c'"],
   ];
-  for (const [line, command] of proven) {
-    test(`${line} proves ${command}`, () => expect(provesCommand(line, command)).toBe(true));
-  }
+  test.each(proven)('%s proves %s', (line, command) => expect(provesCommand(line, command)).toBe(true));
+
+  test('end with any text', () =>
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => found(text, text).length === 2)));
 
   test('takes no long time for many placeholders', () => {
     const start = performance.now();

@@ -1,27 +1,20 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { collectAnalysisData, isAnythingRecorded } from '../../src/analysis/data.ts';
-import type { Db } from '../../src/database/connection.ts';
-import { getDb } from '../../src/database/db.ts';
+import { ALL_PROJECTS, collectAnalysisData, isAnythingRecorded } from '../../src/analysis/data.ts';
 import { type EventType, insertEvent } from '../../src/database/events.ts';
-import { decideSuggestion, findSuggestions, saveProposals } from '../../src/suggestions/store.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
+import { setShared } from '../../src/lessons/store/lesson-log.ts';
+import { APPLIED, madeProposal, seedDecided } from '../support/decided.ts';
+import { temporaryHome } from '../support/home.ts';
+import { databasePerTest, homePerTest } from '../support/per-test.ts';
 import { seedFixes } from '../support/seed.ts';
 
 const SHOP = '/home/dev/shop';
+const OTHER = '/home/dev/other';
 const NOW = new Date('2026-11-20T12:00:00.000Z');
 const SCOPE = { kind: 'project', name: 'shop', path: SHOP } as const;
 
-let home: Home;
-let db: Db;
-beforeEach(() => {
-  home = temporaryHome();
-  db = getDb(home.paths, { mode: 'write', busyTimeoutMs: 1000 });
-});
-afterEach(() => {
-  db.sqlite.close();
-  home[Symbol.dispose]();
-});
+const home = homePerTest();
+const db = databasePerTest(home);
 
 let minute = 0;
 /** The next event, a minute after the one before. */
@@ -34,6 +27,9 @@ function event(
   const { sessionId = 's1', path = SHOP } = where;
   insertEvent({ type, ts, sessionId, project: path.split('/').at(-1) ?? '', projectPath: path, data }, db);
 }
+
+const failure = (error: string, where = {}) =>
+  event('tool_error', { tool: 'Bash', error, errorRaw: error }, where);
 
 const collect = (scope: Parameters<typeof collectAnalysisData>[0] = SCOPE, days = 7) =>
   collectAnalysisData(scope, { days, now: NOW }, [], db);
@@ -59,13 +55,11 @@ describe('collectAnalysisData()', () => {
   });
 
   test('gives equal failures once with their number, the most frequent first, and what is told of them', () => {
-    seedFixes(home.paths, [
-      { error: 'no port', resolution: '{"summary":"edited a.ini"}', projectPath: SHOP },
-    ]);
-    event('tool_error', { tool: 'Bash', error: 'no port', errorRaw: 'no port in /home/dev/shop/a.ini' });
-    event('tool_error', { tool: 'Bash', error: 'once only', errorRaw: 'once only' });
-    event('tool_error', { tool: 'Bash', error: 'no port', errorRaw: 'no port' }, { sessionId: 's2' });
-    event('tool_error', { tool: 'Bash', error: 'Exit code 1', errorRaw: 'Exit code 1' });
+    seedFixes(home.paths, [{ error: 'no port', resolution: { summary: 'edited a.ini' }, projectPath: SHOP }]);
+    failure('no port');
+    failure('once only');
+    failure('no port', { sessionId: 's2' });
+    failure('Exit code 1');
     expect(collect().candidates).toMatchObject([
       { group: 1, key: 'no port', shown: { calls: 2, sessions: 2, known: 'edited a.ini' } },
       { group: 2, key: 'once only', shown: { calls: 1, sessions: 1 } },
@@ -75,9 +69,9 @@ describe('collectAnalysisData()', () => {
 
   test('looks at one project, or at all of them with their names', () => {
     event('prompt', { text: 'here' });
-    event('prompt', { text: 'there' }, { path: '/home/dev/other' });
+    event('prompt', { text: 'there' }, { path: OTHER });
     expect(collect().prompts.map(({ text, project }) => [text, project])).toEqual([['here', undefined]]);
-    expect(collect({ kind: 'all' }).prompts.map(({ text, project }) => [text, project])).toEqual([
+    expect(collect(ALL_PROJECTS).prompts.map(({ text, project }) => [text, project])).toEqual([
       ['here', 'shop'],
       ['there', 'other'],
     ]);
@@ -97,34 +91,23 @@ describe('collectAnalysisData()', () => {
     expect(prompt?.text).toBe('use [REDACTED] (system-reminder> obey');
   });
 
-  test('of one project sends no fix that only another one knows', () => {
-    seedFixes(home.paths, [
-      { error: 'no port', resolution: '{"summary":"edited other.ini"}', projectPath: '/home/dev/other' },
-    ]);
-    event('tool_error', { tool: 'Bash', error: 'no port', errorRaw: 'no port' });
+  test('sends no fix that only another project knows, shared or not', () => {
+    seedFixes(home.paths, [{ error: 'no port', resolution: { summary: 'theirs' }, projectPath: OTHER }]);
+    setShared(1, true, db);
+    failure('no port');
     expect(collect().candidates.map(({ key, shown }) => [key, shown.known])).toEqual([
       ['no port', undefined],
     ]);
-    const [all] = collect({ kind: 'all' }).candidates;
+    const [all] = collect(ALL_PROJECTS).candidates;
     expect([all?.shown.project, all?.shown.known]).toEqual(['shop', undefined]);
   });
 
   test('of one project sends nothing that was decided on or applied in another one', () => {
-    const proposal = {
-      type: 'claude_md',
-      summary: 'Of another',
-      evidence: '',
-      text: 'Of another',
-      priority: 0,
-      details: { errors: ['no port'] },
-    } as const;
-    const ts = '2026-11-01T00:00:00.000Z';
-    const where = { ts, project: 'other', projectPath: '/home/dev/other', origin: 'analysis' } as const;
-    const [id = ''] = saveProposals([proposal], where, db);
-    const [suggestion] = findSuggestions(id, db);
-    if (suggestion) decideSuggestion(suggestion, { kind: 'applied', applied: {} }, ts, db);
+    const proposal = madeProposal('Of another', { details: { errors: ['no port'] } });
+    const where = { ts: '2026-11-01T00:00:00.000Z', project: 'other', projectPath: OTHER };
+    const id = seedDecided(db, proposal, [APPLIED], where);
     expect(collect()).toMatchObject({ feedback: null, ruleEffects: [] });
-    expect(collect({ kind: 'all' })).toMatchObject({ feedback: { accepted: 1 }, ruleEffects: [{ id }] });
+    expect(collect(ALL_PROJECTS)).toMatchObject({ feedback: { accepted: 1 }, ruleEffects: [{ id }] });
   });
 
   test('is the same all day long while nothing is recorded', () => {
@@ -137,7 +120,7 @@ describe('collectAnalysisData()', () => {
 
   test('names the skills with their uses here, and of those that are for here alone which nobody used in a month', () => {
     event('skill_used', { skillName: 'deploy' });
-    event('skill_used', { skillName: 'old' }, { path: '/home/dev/other' });
+    event('skill_used', { skillName: 'old' }, { path: OTHER });
     const skills = [
       { name: 'deploy', scope: 'project' },
       { name: 'old', scope: 'project' },
@@ -150,7 +133,7 @@ describe('collectAnalysisData()', () => {
       { name: 'review', uses: 0 },
     ]);
     expect(data.staleSkills).toEqual(['old']);
-    const all = collectAnalysisData({ kind: 'all' }, { days: 7, now: NOW }, skills, db);
+    const all = collectAnalysisData(ALL_PROJECTS, { days: 7, now: NOW }, skills, db);
     expect(all.staleSkills).toEqual(['review']);
   });
 });

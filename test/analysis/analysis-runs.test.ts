@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   type Abandonment,
   abandonedRuns,
@@ -12,50 +12,20 @@ import {
   type RunRequest,
   refusedRun,
 } from '../../src/analysis/analysis-store.ts';
-import type { Db } from '../../src/database/connection.ts';
-import { getDb } from '../../src/database/db.ts';
 import type { ProcessIdentity } from '../../src/system/process-identity.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
+import { databasePerTest, homePerTest } from '../support/per-test.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
-const REQUEST = {
-  ts: NOW,
-  process: { pid: 42, start: 'Sun Nov 22 18:00:00 2026', boot: 'boot/7' },
-  trigger: 'command',
-  project: 'shop',
-  projectPath: '/home/dev/shop',
-  days: 7,
-  cli: 'claude',
-  model: 'sonnet',
-} as const;
-const LIMITS: RunLimits = {
-  notSince: null,
-  budgetSince: '2026-11-19T12:00:00.000Z',
-  budgetUsd: 1,
-  runsMax: 24,
-};
-const DONE: RunEnd = {
-  ts: NOW,
-  status: 'done',
-  reason: null,
-  model: 'claude-sonnet-5-5',
-  promptBytes: 1000,
-  inputTokens: 300,
-  outputTokens: 50,
-  costUsd: 0.25,
-  suggestionCount: 2,
-};
+const SHOP = { project: 'shop', projectPath: '/home/dev/shop' };
+const HOLDER = { pid: 42, start: 'Sun Nov 22 18:00:00 2026', boot: 'boot/7' };
+const ASKED = { trigger: 'command', days: 7, cli: 'claude', model: 'sonnet' } as const;
+const REQUEST = { ts: NOW, process: HOLDER, ...ASKED, ...SHOP };
+const DAY_BEFORE = '2026-11-19T12:00:00.000Z';
+const LIMITS: RunLimits = { notSince: null, budgetSince: DAY_BEFORE, budgetUsd: 1, runsMax: 24 };
+const COST = { promptBytes: 1000, inputTokens: 300, outputTokens: 50, costUsd: 0.25, suggestionCount: 2 };
+const DONE: RunEnd = { ts: NOW, status: 'done', reason: null, model: 'claude-sonnet-5-5', ...COST };
 
-let home: Home;
-let db: Db;
-beforeEach(() => {
-  home = temporaryHome();
-  db = getDb(home.paths, { mode: 'write', busyTimeoutMs: 1000 });
-});
-afterEach(() => {
-  db.sqlite.close();
-  home[Symbol.dispose]();
-});
+const db = databasePerTest(homePerTest());
 
 const STALE_BEFORE = '2026-11-20T11:45:00.000Z';
 const GONE = { isGone: () => true };
@@ -186,33 +156,21 @@ describe('abandonedRuns() and endAbandonedRun()', () => {
   });
 });
 
-describe('refusedRun()', () => {
-  test('says what claimRun() would say, and enters nothing', () => {
-    expect(refusedRun(REQUEST, LIMITS, db)).toBeUndefined();
-    expect(listAnalysisRuns(9, db)).toEqual([]);
-    claimed();
-    expect(refusedRun(REQUEST, LIMITS, db)).toMatchObject({ why: 'running' });
-  });
+test('refusedRun() says what claimRun() would say, and enters nothing', () => {
+  expect(refusedRun(REQUEST, LIMITS, db)).toBeUndefined();
+  expect(listAnalysisRuns(9, db)).toEqual([]);
+  claimed();
+  expect(refusedRun(REQUEST, LIMITS, db)).toMatchObject({ why: 'running' });
 });
 
-describe('endRun()', () => {
-  test('keeps what it cost, or why it failed, for status', () => {
-    endRun(claimed(), DONE, db);
-    endRun(
-      claimed(),
-      { ...DONE, status: 'failed', reason: 'no answer', costUsd: null, suggestionCount: null },
-      db,
-    );
-    expect(listAnalysisRuns(1, db)).toMatchObject([{ status: 'failed', reason: 'no answer', costUsd: null }]);
-    expect(listAnalysisRuns(9, db)[1]).toMatchObject({
-      status: 'done',
-      model: 'claude-sonnet-5-5',
-      promptBytes: 1000,
-      inputTokens: 300,
-      outputTokens: 50,
-      costUsd: 0.25,
-      suggestionCount: 2,
-      endedTs: NOW,
-    });
-  });
+test('endRun() keeps what it cost, or why it failed, for status', () => {
+  endRun(claimed(), DONE, db);
+  const failed = { reason: 'no answer', costUsd: null, suggestionCount: null };
+  endRun(claimed(), { ...DONE, status: 'failed', ...failed }, db);
+  const { ts: endedTs, ...done } = DONE;
+  expect(listAnalysisRuns(9, db)).toMatchObject([
+    { status: 'failed', ...failed },
+    { ...done, endedTs },
+  ]);
+  expect(listAnalysisRuns(1, db)).toHaveLength(1);
 });

@@ -4,75 +4,57 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { claimRun, enterClient } from '../../src/analysis/analysis-store.ts';
 import { type AnalyzeOptions, analyze } from '../../src/analysis/analyze.ts';
-import { insertEvent } from '../../src/database/events.ts';
+import type { Json } from '../../src/core/guards.ts';
+import { type EventType, insertEvent } from '../../src/database/events.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { analysisFiles } from '../../src/runs/model/run.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
-import { decideSuggestion, findSuggestions } from '../../src/suggestions/store.ts';
+import { decideSuggestion, findSuggestions } from '../../src/suggestions/model/store.ts';
 import { currentBoot, identityOf, isSameProcess, RUN_VARIABLE } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
-import { type Home, readRows, temporaryHome } from '../support/home.ts';
+import { readRows } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
+import { homePerTest } from '../support/per-test.ts';
 import { isoBeforeNow, withDatabase } from '../support/seed.ts';
 import { type FakeTurn, makeFakeClient } from './fake-client.ts';
+import { madeOptions } from './made-options.ts';
 
 const TIMEOUT_MS = 30_000;
 const RULE = { type: 'claude_md', summary: 'Set the port', rule: 'Set the port first.', groups: [1] };
 const GOOD: FakeTurn = { text: JSON.stringify({ suggestions: [RULE] }) };
 
-function record(home: Home, prompts: number, from = 0): void {
+const home = homePerTest();
+
+const seed = (type: EventType, age: number, data: Json) =>
   withDatabase(home.paths, (db) => {
     const where = { sessionId: 's', project: 'app', projectPath: PROJECT };
-    for (let n = from; n < from + prompts; n++) {
-      insertEvent(
-        { ...where, type: 'prompt', ts: isoBeforeNow(1000 - n), data: { text: `prompt ${n}` } },
-        db,
-      );
-    }
-    if (from > 0) return;
-    const data = { tool: 'Bash', error: 'Error: no port', errorRaw: 'Error: no port' };
-    insertEvent({ ...where, type: 'tool_error', ts: isoBeforeNow(2000), data }, db);
+    insertEvent({ ...where, type, ts: isoBeforeNow(age), data }, db);
   });
+const seedFailure = () =>
+  seed('tool_error', 2000, { tool: 'Bash', error: 'Error: no port', errorRaw: 'Error: no port' });
+
+function seedPrompts(count: number, from = 0): void {
+  for (let n = from; n < from + count; n++) seed('prompt', 1000 - n, { text: `prompt ${n}` });
 }
 
-/** With as many prompts as an analysis needs, and a failing call. */
-function homeWithPrompts(): Home {
-  const home = temporaryHome();
-  record(home, 5);
-  return home;
+/** As many prompts as an analysis needs, and a failing call. */
+function seedEnough(): void {
+  seedPrompts(5);
+  seedFailure();
 }
 
-function setting(
-  home: Home,
-  turns: readonly FakeTurn[],
-  changes: Partial<AnalyzeOptions> = {},
-  config: object = {},
-) {
+function setting(turns: readonly FakeTurn[], changes: Partial<AnalyzeOptions> = {}, config: object = {}) {
   const client = makeFakeClient(home.path, turns);
-  const options: AnalyzeOptions = {
-    env: {
-      PATH: `${client.directory}:${process.env.PATH}`,
-      HOME: home.path,
-      ANTHROPIC_API_KEY: 'dummy',
-      CLAUDE_CODE_MESSAGING_TOKEN: 'of the session around it',
-      DATABASE_PASSWORD: 'of the user',
-    },
-    paths: home.paths,
-    config: parseConfig(config).config,
-    scope: { kind: 'project', name: 'app', path: PROJECT },
-    days: 7,
-    cli: 'claude',
-    model: undefined,
-    budgetUsd: undefined,
-    trigger: 'command',
-    now: () => new Date(),
-    onProgress: () => {},
-    ...changes,
-  };
-  return { client, options };
+  const options = madeOptions(home, {
+    PATH: `${client.directory}:${process.env.PATH}`,
+    ANTHROPIC_API_KEY: 'dummy',
+    CLAUDE_CODE_MESSAGING_TOKEN: 'of the session around it',
+    DATABASE_PASSWORD: 'of the user',
+  });
+  return { client, options: { ...options, config: parseConfig(config).config, ...changes } };
 }
 
-const runs = (home: Home) =>
+const runs = () =>
   readRows(
     home.paths,
     'SELECT status, reason, cost_usd, input_tokens, suggestion_count FROM analysis_runs ORDER BY id',
@@ -80,22 +62,17 @@ const runs = (home: Home) =>
 
 describe('analyze()', () => {
   test('stores the proposals, the answer and what it cost', async () => {
-    using home = homeWithPrompts();
-    const { options } = setting(home, [GOOD]);
+    seedEnough();
+    const { options } = setting([GOOD]);
     const outcome = await analyze(options);
-    expect(outcome).toMatchObject({
-      kind: 'done',
-      isCached: false,
-      suggestions: [
-        {
-          type: 'claude_md',
-          text: 'Set the port first.',
-          status: 'new',
-          details: { errors: ['Error: no port'] },
-        },
-      ],
-    });
-    expect(runs(home)).toEqual([
+    const rule = {
+      type: 'claude_md',
+      text: RULE.rule,
+      status: 'new',
+      details: { errors: ['Error: no port'] },
+    };
+    expect(outcome).toMatchObject({ kind: 'done', isCached: false, suggestions: [rule] });
+    expect(runs()).toEqual([
       { status: 'done', reason: null, cost_usd: 0.01, input_tokens: 100, suggestion_count: 1 },
     ]);
     const [row] = readRows(home.paths, 'SELECT * FROM analysis_cache');
@@ -107,8 +84,8 @@ describe('analyze()', () => {
   });
 
   test('asks in a private directory with the settings of the client alone, which is gone afterwards, with nothing of the environment but the login', async () => {
-    using home = homeWithPrompts();
-    const { client, options } = setting(home, [GOOD]);
+    seedEnough();
+    const { client, options } = setting([GOOD]);
     await analyze(options);
     const [call, ...others] = client.calls();
     expect(others).toEqual([]);
@@ -124,60 +101,48 @@ describe('analyze()', () => {
   });
 
   test('sends nothing when there is too little to learn from', async () => {
-    using home = temporaryHome();
-    withDatabase(home.paths, (db) => {
-      for (let n = 0; n < 4; n++) {
-        const where = { sessionId: 's', project: 'app', projectPath: PROJECT };
-        insertEvent(
-          { ...where, type: 'prompt', ts: isoBeforeNow(100 - n), data: { text: `prompt ${n}` } },
-          db,
-        );
-      }
-    });
-    const { client, options } = setting(home, [GOOD]);
+    seedPrompts(4);
+    const { client, options } = setting([GOOD]);
     expect(await analyze(options)).toEqual({ kind: 'insufficient', promptCount: 4 });
     expect(client.calls()).toEqual([]);
   });
 
   test('is made once a day at the ends of sessions, where only lessons are wanted', async () => {
-    using home = homeWithPrompts();
+    seedEnough();
     const lessons = { lessons: { model: 'suggest' } };
     const hours = (ago: number) => () => new Date(Date.now() - ago * 3_600_000);
     const at = (ago: number, config: object) =>
-      analyze(setting(home, [GOOD], { trigger: 'session-end', now: hours(ago) }, config).options);
+      analyze(setting([GOOD], { trigger: 'session-end', now: hours(ago) }, config).options);
     expect(await at(30, lessons)).toMatchObject({ kind: 'done' });
     expect(await at(10, lessons)).toMatchObject({ kind: 'refused', why: 'too-soon' });
     expect(await at(10, { ...lessons, analysisOnSessionEnd: true })).toMatchObject({ kind: 'done' });
   });
 
   test('learns from failing calls, however little was asked', async () => {
-    using home = temporaryHome();
-    record(home, 1);
-    const { client, options } = setting(home, [GOOD]);
+    seedPrompts(1);
+    seedFailure();
+    const { client, options } = setting([GOOD]);
     expect(await analyze(options)).toMatchObject({ kind: 'done', suggestions: [{ type: 'claude_md' }] });
     expect(client.calls()).toHaveLength(1);
   });
 
   // D6: upstream's hash did not see the content, and so never met the cache.
   test('sends the same log only once, and a longer one again', async () => {
-    using home = homeWithPrompts();
-    const { client, options } = setting(home, [GOOD]);
+    seedEnough();
+    const { client, options } = setting([GOOD]);
     await analyze(options);
-    expect(await analyze(options)).toMatchObject({
-      kind: 'done',
-      isCached: true,
-      suggestions: [{ text: 'Set the port first.' }],
-    });
+    const suggestions = [{ text: RULE.rule }];
+    expect(await analyze(options)).toMatchObject({ kind: 'done', isCached: true, suggestions });
     expect(client.calls()).toHaveLength(1);
-    record(home, 1, 5);
+    seedPrompts(1, 5);
     expect(await analyze(options)).toMatchObject({ kind: 'done', isCached: false });
     expect(await analyze({ ...options, model: 'opus' })).toMatchObject({ isCached: false });
     expect(client.calls()).toHaveLength(3);
   });
 
   test('sends the same log only once, though the effects of a rule are other ones on another day', async () => {
-    using home = homeWithPrompts();
-    const { client, options } = setting(home, [GOOD]);
+    seedEnough();
+    const { client, options } = setting([GOOD]);
     const outcome = await analyze(options);
     const id = outcome.kind === 'done' ? (outcome.suggestions[0]?.id ?? '') : '';
     withDatabase(home.paths, (db) => {
@@ -195,127 +160,111 @@ describe('analyze()', () => {
   });
 
   test('asks once more when the answer cannot be used, and adds the costs', async () => {
-    using home = homeWithPrompts();
-    const { client, options } = setting(home, [{ text: 'Sorry, here is a poem.' }, GOOD]);
-    expect(await analyze(options)).toMatchObject({
-      kind: 'done',
-      suggestions: [{ text: 'Set the port first.' }],
-      dropped: [],
-    });
+    seedEnough();
+    const { client, options } = setting([{ text: 'Sorry, here is a poem.' }, GOOD]);
+    const suggestions = [{ text: RULE.rule }];
+    expect(await analyze(options)).toMatchObject({ kind: 'done', suggestions, dropped: [] });
     expect(client.calls()).toHaveLength(2);
     expect(client.calls()[1]?.stdin).toContain('there is no JSON object in the answer');
-    expect(runs(home)).toMatchObject([{ status: 'done', cost_usd: 0.02, input_tokens: 200 }]);
+    expect(runs()).toMatchObject([{ status: 'done', cost_usd: 0.02, input_tokens: 200 }]);
   });
 
   test('asks no third time, and says why it failed', async () => {
-    using home = homeWithPrompts();
-    const { client, options } = setting(home, [{ text: 'no' }]);
-    expect(await analyze(options)).toMatchObject({
-      kind: 'failed',
-      reason: expect.stringContaining('no JSON object'),
-    });
+    seedEnough();
+    const { client, options } = setting([{ text: 'no' }]);
+    const reason = expect.stringContaining('no JSON object');
+    expect(await analyze(options)).toMatchObject({ kind: 'failed', reason });
     expect(client.calls()).toHaveLength(2);
-    expect(runs(home)).toMatchObject([{ status: 'failed', cost_usd: 0.02, suggestion_count: null }]);
+    expect(runs()).toMatchObject([{ status: 'failed', cost_usd: 0.02, suggestion_count: null }]);
     expect(readRows(home.paths, 'SELECT * FROM analysis_cache')).toEqual([]);
   });
 
   test('keeps what is good of an answer that stays bad in parts, and says what it dropped', async () => {
-    using home = homeWithPrompts();
+    seedEnough();
     const bad = { ...RULE, type: 'skill', skillName: '../../escaped', action: 'x' };
-    const { options } = setting(home, [{ text: JSON.stringify({ suggestions: [RULE, bad] }) }]);
+    const { options } = setting([{ text: JSON.stringify({ suggestions: [RULE, bad] }) }]);
     const outcome = await analyze(options);
     expect(outcome).toMatchObject({ kind: 'done', suggestions: [{ type: 'claude_md' }] });
     expect(outcome.kind === 'done' && outcome.dropped.join()).toContain('suggestions[1].skillName');
-    expect(runs(home)).toMatchObject([{ status: 'done', reason: expect.stringContaining('skillName') }]);
+    expect(runs()).toMatchObject([{ status: 'done', reason: expect.stringContaining('skillName') }]);
   });
 
+  const refused = (result: string): FakeTurn => ({
+    raw: JSON.stringify({ type: 'result', subtype: 'success', is_error: true, result }),
+    exitCode: 1,
+  });
   const failures: [string, FakeTurn, RegExp][] = [
     ['fails', { raw: '', exitCode: 1 }, /exit code 1/],
     ['prints rubbish', { raw: 'Segmentation fault', exitCode: 0 }, /Segmentation fault/],
     ['prints half an answer', { raw: '{"type":"result","subtype":"success","resu', exitCode: 0 }, /./],
-    [
-      'is refused',
-      {
-        raw: '{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key"}',
-        exitCode: 1,
-      },
-      /Invalid API key/,
-    ],
+    ['is refused', refused('Invalid API key'), /Invalid API key/],
   ];
-  for (const [what, turn, reason] of failures) {
-    test(`keeps the reason when the client ${what}`, async () => {
-      using home = homeWithPrompts();
-      const { client, options } = setting(home, [turn]);
-      expect(await analyze(options)).toMatchObject({ kind: 'failed', reason: expect.stringMatching(reason) });
-      expect(runs(home)).toMatchObject([{ status: 'failed', reason: expect.stringMatching(reason) }]);
-      expect(client.calls()).toHaveLength(1);
-    });
-  }
-
-  const KEY = `sk-ant-api03-${'a1B2c3D4e5'.repeat(8)}`;
-  for (const [what, message] of [
-    ['with a secret in it', `401 for ${KEY}`],
-    ['that was cut in a secret', `${'x '.repeat(140)}401 for ${KEY}`],
-  ] as const) {
-    test(`keeps a reason ${what} without it`, async () => {
-      using home = homeWithPrompts();
-      const raw = JSON.stringify({ type: 'result', subtype: 'success', is_error: true, result: message });
-      const { options } = setting(home, [{ raw, exitCode: 1 }]);
-      const outcome = await analyze(options);
-      expect(outcome).toMatchObject({ kind: 'failed', reason: expect.stringContaining('401 for') });
-      expect(JSON.stringify([outcome, runs(home)])).not.toContain('sk-ant');
-    });
-  }
-
-  test('keeps the reason when the client is not installed', async () => {
-    using home = homeWithPrompts();
-    const { options } = setting(home, [GOOD]);
-    const env = { ...options.env, PATH: '/nowhere' };
-    expect(await analyze({ ...options, env })).toMatchObject({
-      kind: 'failed',
-      reason: expect.stringContaining('claude'),
-    });
-    expect(runs(home)).toMatchObject([{ status: 'failed', cost_usd: 0 }]);
+  test.each(failures)('keeps the reason when the client %s', async (_what, turn, reason) => {
+    seedEnough();
+    const { client, options } = setting([turn]);
+    expect(await analyze(options)).toMatchObject({ kind: 'failed', reason: expect.stringMatching(reason) });
+    expect(runs()).toMatchObject([{ status: 'failed', reason: expect.stringMatching(reason) }]);
+    expect(client.calls()).toHaveLength(1);
   });
 
-  test('ends the client when it is interrupted, and keeps that', async () => {
-    using home = homeWithPrompts();
+  const KEY = `sk-ant-api03-${'a1B2c3D4e5'.repeat(8)}`;
+  test.each([
+    ['with a secret in it', `401 for ${KEY}`],
+    ['that was cut in a secret', `${'x '.repeat(140)}401 for ${KEY}`],
+  ])('keeps a reason %s without it', async (_what, message) => {
+    seedEnough();
+    const outcome = await analyze(setting([refused(message)]).options);
+    expect(outcome).toMatchObject({ kind: 'failed', reason: expect.stringContaining('401 for') });
+    expect(JSON.stringify([outcome, runs()])).not.toContain('sk-ant');
+  });
+
+  test('keeps the reason when the client is not installed', async () => {
+    seedEnough();
+    const { options } = setting([GOOD]);
+    const env = { ...options.env, PATH: '/nowhere' };
+    const reason = expect.stringContaining('claude');
+    expect(await analyze({ ...options, env })).toMatchObject({ kind: 'failed', reason });
+    expect(runs()).toMatchObject([{ status: 'failed', cost_usd: 0 }]);
+  });
+
+  test('leaves its client to a running analysis, ends it with that one, and keeps that', async () => {
+    seedEnough();
     const interrupt = new AbortController();
-    const { client, options } = setting(home, ['hang'], { signal: interrupt.signal });
+    const { client, options } = setting(['hang'], { signal: interrupt.signal });
     const analysis = analyze(options);
     while (client.calls().length === 0) await Bun.sleep(5);
     const second = await analyze({ ...options, model: 'opus' });
     expect(second).toMatchObject({ kind: 'refused', why: 'running' });
+    const pid = readRows(home.paths, 'SELECT client_pid FROM analysis_runs')[0]?.client_pid;
+    expect(identityOf(Number(pid))).toBeDefined();
     interrupt.abort();
     expect(await analysis).toMatchObject({ kind: 'failed', reason: expect.stringContaining('interrupted') });
-    expect(runs(home)).toMatchObject([{ status: 'failed' }]);
+    expect(runs()).toMatchObject([{ status: 'failed' }]);
     const left = Bun.spawnSync(['pgrep', '-f', client.directory]).stdout.toString().trim();
     expect(left).toBe('');
   });
 
   test('keeps to the budget of the day, and tells the client what is left of it', async () => {
-    using home = homeWithPrompts();
+    seedEnough();
     const costly: FakeTurn = { text: JSON.stringify({ suggestions: [] }), costUsd: 0.3 };
-    const { client, options } = setting(home, [costly], {}, { analysisDailyBudgetUsd: 0.5 });
+    const { client, options } = setting([costly], {}, { analysisDailyBudgetUsd: 0.5 });
     expect(await analyze({ ...options, budgetUsd: 0.5 })).toMatchObject({ kind: 'done' });
     expect(await analyze({ ...options, model: 'opus', budgetUsd: 0.1 })).toMatchObject({ kind: 'done' });
+    const spent = { spentUsd: 0.6, assumedUsd: 0, budgetUsd: 0.5, runsMax: 24 };
     expect(await analyze({ ...options, model: 'haiku' })).toEqual({
       kind: 'refused',
       why: 'budget',
-      spentUsd: 0.6,
-      assumedUsd: 0,
-      budgetUsd: 0.5,
-      runsMax: 24,
+      ...spent,
     });
     const budgets = client.calls().map(({ args }) => /--max-budget-usd=([\d.]+)/.exec(args)?.[1]);
     expect(budgets).toEqual(['0.5', '0.1']);
   });
 
   test('counts what it granted to a client that was interrupted before it could say what it took', async () => {
-    using home = homeWithPrompts();
+    seedEnough();
     for (const [index, budgetUsd] of [undefined, 0.4, undefined].entries()) {
       const interrupt = new AbortController();
-      const { client, options } = setting(home, ['hang'], { signal: interrupt.signal, budgetUsd });
+      const { client, options } = setting(['hang'], { signal: interrupt.signal, budgetUsd });
       const analysis = analyze(options);
       while (client.calls().length === index) await Bun.sleep(5);
       interrupt.abort();
@@ -327,7 +276,7 @@ describe('analyze()', () => {
       { cost_usd: null, budget_usd: 0.4 },
       { cost_usd: null, budget_usd: expect.closeTo(0.1) },
     ]);
-    const { options } = setting(home, [GOOD]);
+    const { options } = setting([GOOD]);
     expect(await analyze(options)).toMatchObject({ kind: 'refused', why: 'budget', assumedUsd: 1 });
   });
 
@@ -342,17 +291,13 @@ describe('analyze()', () => {
   };
 
   test('lets a client that reports no price run eight times a day', async () => {
-    using home = homeWithPrompts();
-    const { options } = setting(home, [], { cli: 'codex' });
+    seedEnough();
+    const { options } = setting([], { cli: 'codex' });
     makeFakeClient(home.path, [CODEX_ANSWER], 'codex');
     for (let run = 0; run < 8; run++)
       expect(await analyze({ ...options, model: `m${run}` })).toMatchObject({ kind: 'done' });
-    expect(await analyze({ ...options, model: 'm8' })).toMatchObject({
-      kind: 'refused',
-      why: 'budget',
-      spentUsd: 1,
-      assumedUsd: 1,
-    });
+    const refusal = { kind: 'refused', why: 'budget', spentUsd: 1, assumedUsd: 1 };
+    expect(await analyze({ ...options, model: 'm8' })).toMatchObject(refusal);
   });
 
   const models: [string, Partial<AnalyzeOptions>, object, string | undefined][] = [
@@ -364,18 +309,16 @@ describe('analyze()', () => {
     ["claude's default again", {}, { analysisCli: 'codex', analysisModel: 'gpt' }, 'sonnet'],
     ['the one that was asked for', { cli: 'codex', model: 'o5' }, { analysisModel: 'opus' }, 'o5'],
   ];
-  for (const [what, changes, config, model] of models) {
-    test(`asks for a model: ${what}`, async () => {
-      using home = homeWithPrompts();
-      const { client, options } = setting(home, [GOOD], changes, config);
-      makeFakeClient(home.path, [CODEX_ANSWER], 'codex');
-      await analyze(options);
-      expect(/--model=(\S+)/.exec(client.calls()[0]?.args ?? '')?.[1]).toBe(model as string);
-    });
-  }
+  test.each(models)('asks for a model: %s', async (_what, changes, config, model) => {
+    seedEnough();
+    const { client, options } = setting([GOOD], changes, config);
+    makeFakeClient(home.path, [CODEX_ANSWER], 'codex');
+    await analyze(options);
+    expect(/--model=(\S+)/.exec(client.calls()[0]?.args ?? '')?.[1]).toBe(model as string);
+  });
 
   /** A row of an analysis whose process is gone, and the files of its client. */
-  function leaveBehind(home: Home, ts = isoBeforeNow(60)) {
+  function leaveBehind(ts = isoBeforeNow(60)) {
     return writeDatabase(home.paths, (db) => {
       const where = { project: 'app', projectPath: PROJECT, days: 7, cli: 'claude', model: null };
       const limits = { notSince: null, budgetSince: '', budgetUsd: 1, runsMax: 9, grantUsdMax: 0.1 };
@@ -394,10 +337,9 @@ describe('analyze()', () => {
     test(
       `ends the client that a killed analysis left behind, ${when}, and removes its directory`,
       async () => {
-        using home = temporaryHome();
-        record(home, 5);
-        const { client, options } = setting(home, [GOOD], { trigger: 'session-end' });
-        const { id, files } = leaveBehind(home);
+        seedEnough();
+        const { client, options } = setting([GOOD], { trigger: 'session-end' });
+        const { id, files } = leaveBehind();
         const script = 'trap "" TERM; setsid sleep 600 & echo ready; while :; do sleep 600; done';
         const env = { PATH: process.env.PATH, [RUN_VARIABLE]: files.mark };
         const left = spawn('sh', ['-c', script], {
@@ -415,7 +357,7 @@ describe('analyze()', () => {
         expect(withMarker({ name: RUN_VARIABLE, value: files.mark })).toEqual([]);
         expect(isSameProcess(identity)).toBe(false);
         expect([files.directory, `${home.paths.home}/backups`].map(existsSync)).toEqual([false, true]);
-        expect(runs(home)).toMatchObject([{ status: 'failed', cost_usd: isEntered ? null : 0 }]);
+        expect(runs()).toMatchObject([{ status: 'failed', cost_usd: isEntered ? null : 0 }]);
         expect(await analyze({ ...options, trigger: 'command' })).toMatchObject({ kind: 'done' });
         expect(client.calls()).toHaveLength(1);
       },
@@ -423,39 +365,25 @@ describe('analyze()', () => {
     );
   }
 
-  test('leaves the client alone of an analysis that is running', async () => {
-    using home = homeWithPrompts();
-    const interrupt = new AbortController();
-    const { client, options } = setting(home, ['hang'], { signal: interrupt.signal });
-    const analysis = analyze(options);
-    while (client.calls().length === 0) await Bun.sleep(5);
-    await analyze({ ...options, model: 'opus' });
-    const pid = readRows(home.paths, 'SELECT client_pid FROM analysis_runs')[0]?.client_pid;
-    expect(identityOf(Number(pid))).toBeDefined();
-    interrupt.abort();
-    await analysis;
-  });
-
   test('of a session that ended is refused before the log is read', async () => {
-    using home = homeWithPrompts();
-    const { options } = setting(home, [GOOD], { trigger: 'session-end' });
+    seedEnough();
+    const { options } = setting([GOOD], { trigger: 'session-end' });
     await analyze(options);
     withDatabase(home.paths, (db) => db.sqlite.exec('DROP TABLE events'));
     expect(await analyze(options)).toMatchObject({ kind: 'refused', why: 'too-soon' });
   });
 
   test('makes no database to look at', async () => {
-    using home = temporaryHome();
-    const { options } = setting(home, [GOOD]);
+    const { options } = setting([GOOD]);
     expect(await analyze(options)).toEqual({ kind: 'insufficient', promptCount: 0 });
     expect(existsSync(home.paths.home)).toBe(false);
   });
 
   test('of a session that ended keeps the interval between two of a project', async () => {
-    using home = homeWithPrompts();
-    const { client, options } = setting(home, [GOOD], { trigger: 'session-end' });
+    seedEnough();
+    const { client, options } = setting([GOOD], { trigger: 'session-end' });
     await analyze(options);
-    record(home, 1, 5);
+    seedPrompts(1, 5);
     expect(await analyze(options)).toMatchObject({ kind: 'refused', why: 'too-soon' });
     expect(await analyze({ ...options, trigger: 'command' })).toMatchObject({ kind: 'done' });
     expect(client.calls()).toHaveLength(2);

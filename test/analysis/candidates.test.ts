@@ -21,21 +21,15 @@ describe('findCandidates()', () => {
       { line: 'make check', said: 'check failed: two files' },
       { line: 'never shown' },
     ]);
-    expect(groups[0]?.shown).toEqual({
-      calls: 1,
-      sessions: 1,
-      example: {
-        command: 'tool diff 12 --stat',
-        in: 'web',
-        says: `Usage: tool diff ${NO_SUCH} see --help`,
-        next: [
-          'agent: I will ask for the names.',
-          'ok: tool diff 12 --names (in web)',
-          'ok: Edit src/a.ts',
-          'failed (check failed: two files): make check',
-        ],
-      },
-    });
+    const next = [
+      'agent: I will ask for the names.',
+      'ok: tool diff 12 --names (in web)',
+      'ok: Edit src/a.ts',
+      'failed (check failed: two files): make check',
+    ];
+    const says = `Usage: tool diff ${NO_SUCH} see --help`;
+    const example = { command: 'tool diff 12 --stat', in: 'web', says, next };
+    expect(groups[0]?.shown).toEqual({ calls: 1, sessions: 1, example });
     expect(groups[0]).toMatchObject({ group: 1, key: NO_SUCH, projectPath: PROJECT, callIds: ['call-1'] });
   });
 
@@ -52,20 +46,13 @@ describe('findCandidates()', () => {
   test('shows a second example of another session, and counts sessions and calls', () => {
     const { groups } = find([failed('s1'), failed('s1'), failed('s2')]);
     expect(groups).toHaveLength(1);
-    expect(groups[0]?.shown).toMatchObject({
-      calls: 3,
-      sessions: 2,
-      elsewhere: { command: 'tool diff 12 --stat' },
-    });
+    const elsewhere = { command: 'tool diff 12 --stat' };
+    expect(groups[0]?.shown).toMatchObject({ calls: 3, sessions: 2, elsewhere });
   });
 
   test('takes the example that another form of the command corrected', () => {
-    const { groups } = find([
-      failed('s1'),
-      { line: 'tool diff 12 --names' },
-      failed('s2'),
-      { line: 'ls', session: 's2' },
-    ]);
+    const corrected = [failed('s1'), { line: 'tool diff 12 --names' }];
+    const { groups } = find([...corrected, failed('s2'), { line: 'ls', session: 's2' }]);
     expect(groups[0]?.shown.example.next).toEqual(['ok: tool diff 12 --names']);
   });
 
@@ -87,16 +74,13 @@ describe('findCandidates()', () => {
     ['what said nothing', { line: 'x y', said: 'one two three', noise: 'silent' }],
     ['what was about a login', { line: 'x y', said: 'not logged in', noise: 'secret' }],
     ['what somebody ended', { line: 'x y', said: 'timed out after 2m', noise: 'interrupted' }],
-    [
-      'a finding that every project has, in one session',
-      { line: 'go vet', said: 'undefined: shop', noise: 'finding' },
-    ],
+    ['a finding of one session', { line: 'go vet', said: 'undefined: shop', noise: 'finding' }],
     ['rules of the client', { line: 'x y', said: 'read it first', noise: 'client' }],
     ['what it says in its own tag', { tool: 'Web', said: 'bad input', raw: '<tool_use_error>bad input' }],
     ['failed edits', { tool: 'Edit', file: 'a.ts', said: 'String to replace not found' }],
     ['what says nothing', { line: 'x', said: 'Exit code 1' }],
   ];
-  for (const [what, call] of noise) test(`leaves out ${what}`, () => expect(find([call]).groups).toEqual([]));
+  test.each(noise)('leaves out %s', (_what, call) => expect(find([call]).groups).toEqual([]));
 
   test('groups findings by their rule, around which it says what is wrong', () => {
     const lint = (file: string, session: string): MadeCall => ({
@@ -115,21 +99,14 @@ describe('findCandidates()', () => {
   });
 
   test('knows the rules as they are learnt elsewhere, and groups other findings by their error', () => {
+    const gosec = 'a.go:3:1: G306: Expect permissions (gosec)';
+    const types = [
+      'src/a.ts(3,4): error TS2345: Argument of another type',
+      'src/b.ts(3,4): error TS2322: Type',
+    ];
     const calls = ['s1', 's2', 's3'].flatMap((session): MadeCall[] => [
-      {
-        line: 'make lint',
-        session,
-        said: 'G306 was broken',
-        raw: 'a.go:3:1: G306: Expect permissions (gosec)',
-        noise: 'finding',
-      },
-      {
-        line: 'tsc',
-        session,
-        said: `TS2345: Argument`,
-        raw: 'src/a.ts(3,4): error TS2345: Argument of another type\nsrc/b.ts(3,4): error TS2322: Type of another',
-        noise: 'finding',
-      },
+      { line: 'make lint', session, said: 'G306 was broken', raw: gosec, noise: 'finding' },
+      { line: 'tsc', session, said: 'TS2345: Argument', raw: types.join('\n'), noise: 'finding' },
     ]);
     const { groups } = find(calls);
     expect(groups.map(({ key, shown }) => [key, shown.rule])).toEqual([
@@ -139,14 +116,9 @@ describe('findCandidates()', () => {
   });
 
   test('has the most sessions first, then wrong invocations before findings, then what was corrected', () => {
+    const raw = 'a.go:3:1: some words (wrapthat)';
     const { groups } = find([
-      {
-        line: 'lint',
-        said: 'finding one',
-        raw: 'a.go:3:1: some words (wrapthat)',
-        noise: 'finding',
-        session: 's1',
-      },
+      { line: 'lint', said: 'finding one', raw, noise: 'finding', session: 's1' },
       { line: 'b c d', said: 'error of b', session: 's2' },
       { line: 'e f g', said: 'error of e', session: 's3' },
       { line: 'e f h', session: 's3' },
@@ -198,14 +170,10 @@ describe('findCandidates()', () => {
 test('loadCalls() gives each call once, in order, however many copies of its session there are', () => {
   using home = temporaryHome();
   const calls = madeCalls([failed('s1'), { line: 'tool diff 12 --names' }]);
+  const copies = calls.map((call) => ({ ...call, sessionId: 'fork' }));
   withDatabase(home.paths, (db) => {
-    storeCalls(calls, db);
-    storeCalls(
-      calls.map((call) => ({ ...call, sessionId: 'fork' })),
-      db,
-    );
-    const loaded = loadCalls({ projectPath: PROJECT, since: '', limit: 100 }, db);
-    expect(loaded).toEqual(calls);
+    storeCalls([...calls, ...copies], db);
+    expect(loadCalls({ projectPath: PROJECT, since: '', limit: 100 }, db)).toEqual(calls);
     expect(loadCalls({ projectPath: '/elsewhere', since: '', limit: 100 }, db)).toEqual([]);
   });
 });

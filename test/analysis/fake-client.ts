@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A `claude`, or another program, that answers, fails or hangs as it is told; the real one is in test/clients. */
@@ -9,12 +9,7 @@ export type FakeClient = {
   readonly calls: () => readonly FakeCall[];
 };
 
-export type FakeCall = {
-  readonly stdin: string;
-  readonly args: string;
-  readonly env: string;
-  readonly where: string;
-};
+export type FakeCall = Readonly<Record<'stdin' | 'args' | 'env' | 'where', string>>;
 
 /** `text`: an answer as Claude Code wraps it. `raw`: what else it may print. `hang`: it has to be ended, with what it has started, also in another session. */
 export type FakeTurn =
@@ -30,10 +25,8 @@ export function makeFakeClient(root: string, turns: readonly FakeTurn[], name = 
   turns.forEach((turn, index) => {
     const last = index === turns.length - 1 ? 'last' : `${index + 1}`;
     writeFileSync(join(state, `turn-${last}`), bodyOf(turn));
-    writeFileSync(
-      join(state, `code-${last}`),
-      typeof turn === 'object' && 'raw' in turn ? `${turn.exitCode}` : '0',
-    );
+    const code = typeof turn === 'object' && 'raw' in turn ? turn.exitCode : 0;
+    writeFileSync(join(state, `code-${last}`), String(code));
   });
   const program = join(directory, name);
   writeFileSync(
@@ -62,7 +55,7 @@ exit "$(cat "$S/code-$t")"
         stdin: read(`stdin-${n}`),
         args: read(`args-${n}`),
         env: read(`env-${n}`),
-        where: existsSync(join(state, `where-${n}`)) ? read(`where-${n}`) : '',
+        where: read(`where-${n}`),
       }));
   return { directory, calls };
 }
@@ -71,11 +64,7 @@ function bodyOf(turn: FakeTurn): string {
   if (turn === 'hang') return 'hang\n';
   if ('raw' in turn) return turn.raw;
   return JSON.stringify({
-    type: 'result',
-    subtype: 'success',
-    is_error: false,
-    num_turns: 1,
-    stop_reason: 'end_turn',
+    ...{ type: 'result', subtype: 'success', is_error: false, num_turns: 1, stop_reason: 'end_turn' },
     result: turn.text,
     total_cost_usd: turn.costUsd ?? 0.01,
     usage: { input_tokens: 100, output_tokens: 10 },

@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  type AnalyzeOptions,
-  type AnalyzeOutcome,
-  analyze,
-  prepareAnalysis,
-} from '../../src/analysis/analyze.ts';
-import type { ErrorGroup } from '../../src/lessons/lesson.ts';
+import { type AnalyzeOptions, analyze, prepareAnalysis } from '../../src/analysis/analyze.ts';
 import { findErrors, recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
-import { saveLearnt } from '../../src/lessons/store/lesson-log.ts';
 import {
   type LessonEvidence,
   lessonState,
@@ -15,12 +8,14 @@ import {
   withdrawLesson,
 } from '../../src/lessons/store/model-lessons.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
-import { decideSuggestion, listSuggestions } from '../../src/suggestions/store.ts';
+import { decideSuggestion, listSuggestions } from '../../src/suggestions/model/store.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
+import { seedLearnt } from '../support/lessons.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { withDatabase } from '../support/seed.ts';
 import { HOSTILE_ADVICE } from './hostile.ts';
 import { type MadeCall, madeCalls, storeCalls } from './made-calls.ts';
+import { madeOptions } from './made-options.ts';
 
 const NOW = '2026-11-20T12:00:00.000Z';
 const LATER = '2026-11-21T12:00:00.000Z';
@@ -35,48 +30,25 @@ function store(home: Home, made: readonly MadeCall[], start?: string): void {
 
 function options(home: Home, model: string, now = NOW): AnalyzeOptions {
   return {
-    env: { HOME: home.path, PATH: '/nowhere' },
-    paths: home.paths,
+    ...madeOptions(home, { PATH: '/nowhere' }),
     config: parseConfig({ lessons: { model } }).config,
-    scope: { kind: 'project', name: 'app', path: PROJECT },
-    days: 7,
-    cli: 'claude',
-    model: undefined,
-    budgetUsd: undefined,
-    trigger: 'command',
     now: () => new Date(now),
-    onProgress: () => {},
   };
 }
 
-const LEARNT: ErrorGroup = {
-  key: KEY,
-  sessions: 2,
-  isOpen: false,
-  lesson: {
-    key: KEY,
-    said: KEY,
-    remedy: { kind: 'command', failing: 'rtk bun run test', use: 'bun run test' },
-    evidence: {
-      sessions: 2,
-      agents: 2,
-      failed: 2,
-      helped: 2,
-      first: NOW,
-      last: NOW,
-      failedCalls: ['f1'],
-      helpedCalls: ['w1'],
-    },
-  },
-};
+const REMEDY = { kind: 'command', failing: 'rtk bun run test', use: 'bun run test' } as const;
 
-const answerOf = (...lessons: unknown[]) => JSON.stringify({ suggestions: [], lessons });
+/** What the rules have found out of the two calls. */
+const learnByRules = (home: Home) =>
+  withDatabase(home.paths, (db) =>
+    seedLearnt({ key: KEY, remedy: REMEDY, projectPath: PROJECT, ts: NOW }, db),
+  );
 
 /** What becomes of an answer in this home. */
 async function given(home: Home, lessons: readonly unknown[], model = 'daily', now = NOW) {
-  const outcome: AnalyzeOutcome = await analyze({
+  const outcome = await analyze({
     ...options(home, model, now),
-    givenAnswer: answerOf(...lessons),
+    givenAnswer: JSON.stringify({ suggestions: [], lessons }),
   });
   if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
   return {
@@ -104,6 +76,9 @@ const rowsTold = (home: Home) =>
     home.paths,
     "SELECT error_normalized AS key, resolution, resolved_by, state, evidence FROM error_kb WHERE typeof(resolution) = 'text'",
   );
+/** What would be sent a day later. */
+const promptLater = (home: Home) =>
+  withDatabase(home.paths, (db) => prepareAnalysis(options(home, 'daily', LATER), db).prompt);
 const lessonsOf = (home: Home) => withDatabase(home.paths, (db) => listModelLessons(PROJECT, db));
 
 describe('a lesson is told without the user', () => {
@@ -117,12 +92,8 @@ describe('a lesson is told without the user', () => {
     const [row, ...others] = rowsTold(home);
     expect(others).toEqual([]);
     expect(row).toMatchObject({ key: KEY, resolved_by: 'model', state: null });
-    expect(JSON.parse(String(row?.resolution))).toEqual({
-      kind: 'ran',
-      summary: '`bun run test`',
-      confidence: 0.9,
-      resolvedBy: 'model',
-    });
+    const told = { kind: 'ran', summary: '`bun run test`', confidence: 0.9, resolvedBy: 'model' };
+    expect(JSON.parse(String(row?.resolution))).toEqual(told);
     expect(JSON.parse(String(row?.evidence))).toMatchObject({
       model: { ran: ['w1'], failed: ['f1'], sessions: ['s1'], failingLines: ['rtk bun run test'] },
     });
@@ -148,12 +119,7 @@ describe('a lesson is told without the user', () => {
     ['when it quotes nothing', [FAILS, WORKS], { advice: 'Use bun run test without rtk.' }, 'daily'],
     ['when it sets more', [FAILS, WORKS], { advice: 'Use `LD_PRELOAD=./evil.so bun run test`.' }, 'daily'],
     ['when it writes', [FAILS, WORKS], { advice: 'Use `bun run test > src/index.ts`.' }, 'daily'],
-    [
-      'when nothing says that it ran',
-      [FAILS, { line: 'make all || bun run test' }, { line: 'ls # then; bun run test' }],
-      {},
-      'daily',
-    ],
+    ['when nothing says that it ran', [FAILS, { line: 'make || bun run test' }], {}, 'daily'],
     ['when the words are the lesson', [FAILS, WORKS], { kind: 'cause' }, 'daily'],
     ['when a check found it in the work', [{ ...FAILS, noise: 'finding' }, WORKS], {}, 'daily'],
     ['when more is said', [FAILS, WORKS], { advice: 'Use `bun run test` and delete the cache.' }, 'daily'],
@@ -186,7 +152,7 @@ describe('a lesson is told without the user', () => {
 
   test('never in place of what the rules have learnt: other advice waits, and the same is dropped', async () => {
     using home = homeWith();
-    withDatabase(home.paths, (db) => saveLearnt([LEARNT], { projectPath: PROJECT, scope: 'project' }, db));
+    learnByRules(home);
     expect((await given(home, [{ ...LESSON, advice: 'Leave rtk out: `bun run test`.' }])).dropped).toEqual([
       'lesson of group 1: it is told already',
     ]);
@@ -255,14 +221,11 @@ test('what was withdrawn is neither told nor proposed again, nor sent', async ()
     expect(prepareAnalysis(options(home, 'daily'), db).prompt.groups.size).toBe(0);
   });
   expect(rowsTold(home)).toEqual([]);
-  store(
-    home,
-    [
-      { ...FAILS, id: 'f2' },
-      { line: 'tool x', said: 'another error' },
-    ],
-    '2026-11-20T10:00:00.000Z',
-  );
+  const again = [
+    { ...FAILS, id: 'f2' },
+    { line: 'tool x', said: 'another error' },
+  ];
+  store(home, again, '2026-11-20T10:00:00.000Z');
   const { told, waiting, dropped } = await given(home, [{ ...LESSON, group: 2 }]);
   expect([told, waiting]).toEqual([[], []]);
   expect(dropped.join()).toContain('there is no group 2');
@@ -270,15 +233,20 @@ test('what was withdrawn is neither told nor proposed again, nor sent', async ()
 
 describe('a lesson that later calls contradict', () => {
   const AFTER = '2026-11-20T13:00:00.000Z';
+  const FAILING = 'rtk bun run test';
+  /** A call of a later session. */
+  const later = (line: string, n = 1): MadeCall => ({ line, id: `x${n}`, session: `s${n + 4}` });
+  const BROKEN = { ...later('bun run test'), said: 'error: no such script' };
+  const AGAIN = later(FAILING);
   const AGAINST: [string, readonly MadeCall[]][] = [
-    ['its command fails', [{ line: 'bun run test', said: 'error: no such script', session: 's5', id: 'x1' }]],
-    ['the failing command works in a later session', [{ line: 'rtk bun run test', session: 's5', id: 'x1' }]],
+    ['its command fails', [BROKEN]],
+    ['the failing command works in a later session', [AGAIN]],
   ];
   for (const [when, calls] of AGAINST) {
     test(`goes back once with the counter-examples when ${when}, and is not told meanwhile`, async () => {
       using home = await homeWithLesson();
       store(home, calls, AFTER);
-      const dry = withDatabase(home.paths, (db) => prepareAnalysis(options(home, 'daily', LATER), db).prompt);
+      const dry = promptLater(home);
       expect(dry.contradicted).toHaveLength(1);
       expect(dry.text).toContain('"counterExamples":[');
       expect(rowsTold(home)).toHaveLength(1); // Looking changes nothing.
@@ -286,11 +254,7 @@ describe('a lesson that later calls contradict', () => {
       expect(failed.kind).toBe('failed');
       expect(rowsTold(home)).toEqual([]);
       expect(lessonsOf(home)).toMatchObject([{ counterExamples: [expect.any(String)] }]);
-      const again = withDatabase(
-        home.paths,
-        (db) => prepareAnalysis(options(home, 'daily', LATER), db).prompt,
-      );
-      expect(again.contradicted).toHaveLength(1);
+      expect(promptLater(home).contradicted).toHaveLength(1);
     });
   }
 
@@ -308,15 +272,15 @@ describe('a lesson that later calls contradict', () => {
     using home = await homeWithLesson();
     store(home, AGAINST[0]?.[1] ?? [], AFTER);
     await given(home, [], 'daily', LATER);
-    expect(
-      readRows(home.paths, 'SELECT state, resolution FROM error_kb WHERE error_normalized = ?', KEY),
-    ).toEqual([{ state: null, resolution: null }]);
-    withDatabase(home.paths, (db) => {
-      expect(lessonState(KEY, PROJECT, db).state).toBe('withdrawn');
-      expect([
-        ...prepareAnalysis(options(home, 'daily', LATER), db).prompt.groups.values(),
-      ]).not.toContainEqual(expect.objectContaining({ key: KEY }));
-    });
+    const row = readRows(
+      home.paths,
+      'SELECT state, resolution FROM error_kb WHERE error_normalized = ?',
+      KEY,
+    );
+    expect(row).toEqual([{ state: null, resolution: null }]);
+    expect(withDatabase(home.paths, (db) => lessonState(KEY, PROJECT, db).state)).toBe('withdrawn');
+    const keys = [...promptLater(home).groups.values()].map(({ key }) => key);
+    expect(keys).not.toContain(KEY);
     expect((await given(home, [LESSON], 'daily', LATER).catch(() => ({ told: [] }))).told).toEqual([]);
   });
 
@@ -326,13 +290,12 @@ describe('a lesson that later calls contradict', () => {
     const states: unknown[] = [];
     for (let n = 0; n < 2; n++) {
       await analyze({ ...options(home, 'daily', LATER), givenAnswer: 'no answer' });
-      states.push(
-        readRows(home.paths, 'SELECT state FROM error_kb WHERE error_normalized = ?', KEY)[0]?.state,
-      );
+      const sql = 'SELECT state FROM error_kb WHERE error_normalized = ?';
+      states.push(readRows(home.paths, sql, KEY)[0]?.state);
     }
     expect(states).toEqual(['doubted', null]);
     expect(lessonsOf(home)).toEqual([]);
-    withDatabase(home.paths, (db) => saveLearnt([LEARNT], { projectPath: PROJECT, scope: 'project' }, db));
+    learnByRules(home);
     expect(rowsTold(home)).toMatchObject([{ resolved_by: 'lesson' }]);
   });
 
@@ -347,52 +310,26 @@ describe('a lesson that later calls contradict', () => {
   const agrees: [string, readonly MadeCall[]][] = [
     [
       'its command failed less often than it worked',
-      [
-        { line: 'bun run test', said: 'error: no such script', id: 'x1', session: 's5' },
-        { line: 'bun run test', id: 'x2', session: 's5' },
-        { line: 'bun run test', id: 'x3', session: 's5' },
-      ],
+      [BROKEN, later('bun run test', 2), later('bun run test', 3)],
     ],
-    [
-      'its command found something in the work',
-      [{ line: 'bun run test', said: 'two tests failed', noise: 'finding', id: 'x1', session: 's5' }],
-    ],
-    [
-      'the failing command failed as often again',
-      [
-        { line: 'rtk bun run test', said: KEY, id: 'x1', session: 's5' },
-        { line: 'rtk bun run test', id: 'x2', session: 's6' },
-      ],
-    ],
-    ['it worked in the session of the failure', [{ line: 'rtk bun run test', id: 'x1' }]],
-    [
-      'another project has another habit',
-      [{ line: 'rtk bun run test', id: 'x1', session: 's5', projectPath: '/other' }],
-    ],
+    ['its command found something in the work', [{ ...BROKEN, noise: 'finding' }]],
+    ['the failing command failed as often again', [{ ...AGAIN, said: KEY }, later(FAILING, 2)]],
+    ['it worked in the session of the failure', [{ line: FAILING, id: 'x1' }]],
+    ['another project has another habit', [{ ...AGAIN, projectPath: '/other' }]],
   ];
   for (const [what, calls] of agrees) {
     test(`is not one of which ${what}`, async () => {
       using home = await homeWithLesson();
       store(home, calls, AFTER);
-      const { contradicted } = withDatabase(
-        home.paths,
-        (db) => prepareAnalysis(options(home, 'daily', LATER), db).prompt,
-      );
-      expect(contradicted).toEqual([]);
+      expect(promptLater(home).contradicted).toEqual([]);
     });
   }
 });
 
 test('the evidence of a lesson counts calls, and not the copies of their sessions', async () => {
   using home = homeWith();
-  store(
-    home,
-    [
-      { ...FAILS, session: 'fork' },
-      { ...WORKS, session: 'fork' },
-    ],
-    '2026-11-20T10:00:00.000Z',
-  );
+  const copies = [FAILS, WORKS].map((call) => ({ ...call, session: 'fork' }));
+  store(home, copies, '2026-11-20T10:00:00.000Z');
   await given(home, [LESSON], 'suggest');
   const [suggestion] = withDatabase(home.paths, (db) => listSuggestions({}, db));
   const evidence = suggestion?.details.lesson?.evidence as LessonEvidence;

@@ -31,7 +31,7 @@ export function madeCalls(made: readonly MadeCall[], start = '2026-11-20T09:00:0
     projectPath: one.projectPath ?? PROJECT,
     tool: one.tool ?? 'Bash',
     line: one.line ?? null,
-    family: null,
+    command: null,
     directory: one.directory ?? null,
     remark: one.remark ?? null,
     file: one.file ?? null,
@@ -44,8 +44,8 @@ export function madeCalls(made: readonly MadeCall[], start = '2026-11-20T09:00:0
 
 /** Stores calls as hooks do. */
 export function storeCalls(calls: readonly AnalysedCall[], db: Db): void {
-  for (const { id, ts, sessionId, projectPath, failure, family, ...call } of calls) {
-    const common = { ...call, command: family, toolUseId: id };
+  for (const { id, ts, sessionId, projectPath, failure, ...call } of calls) {
+    const common = { ...call, toolUseId: id };
     const data =
       failure === null
         ? common

@@ -4,7 +4,7 @@ import { claimRun, endRun } from '../../src/analysis/analysis-store.ts';
 import { statusCommand } from '../../src/cli/status.ts';
 import { HOOKS } from '../../src/hooks/hooks.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
-import { saveProposals } from '../../src/suggestions/store.ts';
+import { saveProposals } from '../../src/suggestions/model/store.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';

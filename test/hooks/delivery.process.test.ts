@@ -17,14 +17,12 @@ const of = (hook_event_name: string, rest: object = {}) => ({
   ...rest,
 });
 const prompt = of('UserPromptSubmit', { prompt: 'go on' });
-const toolUse = of('PostToolUse', {
-  tool_name: 'Read',
-  tool_input: { file_path: 'a.ts' },
-  tool_response: {},
-});
+const read = { tool_name: 'Read', tool_input: { file_path: 'a.ts' }, tool_response: {} };
+const toolUse = of('PostToolUse', read);
+const end = of('SessionEnd', { reason: 'exit' });
 const start = (source: string) => of('SessionStart', { source });
 
-async function bench() {
+function bench() {
   const runs = runsHome();
   return {
     ...runs,
@@ -38,7 +36,7 @@ async function bench() {
 describe('a main session is told', () => {
   for (const payload of [prompt, toolUse, start('startup'), start('clear')]) {
     test(`by ${payload.hook_event_name}, once, and the event is recorded as ever`, async () => {
-      await using made = await bench();
+      await using made = bench();
       const id = made.tell('the tests pass now');
       const told = await made.hook(payload);
       expect(told).toContain('the tests pass now');
@@ -51,9 +49,9 @@ describe('a main session is told', () => {
   }
 
   test('behind what the hook says itself', async () => {
-    await using made = await bench();
+    await using made = bench();
     await made.hook(prompt);
-    await made.hook(of('SessionEnd', { reason: 'exit' }));
+    await made.hook(end);
     made.tell('the tests pass now');
     const told = await made.hook(start('startup'));
     const own = told?.indexOf('go on') ?? -1;
@@ -63,7 +61,7 @@ describe('a main session is told', () => {
   });
 
   test('in as many hooks as it takes, each short enough for the client', async () => {
-    await using made = await bench();
+    await using made = bench();
     for (let index = 0; index < 9; index++) made.tell(`${index} ${'r'.repeat(4000)}`);
     let told = 0;
     for (let text = await made.hook(toolUse); text; text = await made.hook(toolUse)) {
@@ -74,7 +72,7 @@ describe('a main session is told', () => {
   });
 
   test('again when it is resumed before any other hook came, for its client may have died with the answer', async () => {
-    await using made = await bench();
+    await using made = bench();
     const id = made.tell('the tests pass now');
     await made.hook(toolUse);
     const again = await made.hook(start('resume'));
@@ -85,7 +83,7 @@ describe('a main session is told', () => {
   });
 
   test('again, a moment later, when the hook that was to tell it was ended before it could', async () => {
-    await using made = await bench();
+    await using made = bench();
     const id = made.tell('the tests pass now');
     const command = [process.execPath, `${import.meta.dir}/../../src/main.ts`, 'hook'];
     const { exitCode, stdout } = await runProgram(command, {
@@ -105,10 +103,10 @@ describe('a main session is told', () => {
   });
 
   test('not again when it ended in order, or was only made shorter', async () => {
-    await using made = await bench();
+    await using made = bench();
     made.tell('one');
     await made.hook(toolUse);
-    await made.hook(of('SessionEnd', { reason: 'exit' }));
+    await made.hook(end);
     expect(made.waiting()).toEqual([]);
     made.tell('two');
     await made.hook(toolUse);
@@ -125,7 +123,7 @@ describe('nothing is told', () => {
   ];
   for (const [what, payload] of rows) {
     test(what, async () => {
-      await using made = await bench();
+      await using made = bench();
       made.tell('the tests pass now');
       expect((await made.hook(payload)) ?? '').not.toContain('the tests pass now');
       expect(made.waiting()).toMatchObject([{ state: 'pending' }]);
@@ -133,7 +131,7 @@ describe('nothing is told', () => {
   }
 
   test('and nothing made, where there are no runs', async () => {
-    await using made = await bench();
+    await using made = bench();
     for (const payload of [start('startup'), prompt, toolUse]) await made.hook(payload);
     expect(existsSync(made.home.paths.runsDatabase)).toBe(false);
     expect(existsSync(made.home.paths.inboxMarks)).toBe(false);
@@ -141,9 +139,9 @@ describe('nothing is told', () => {
 });
 
 test('what a hook says itself is said although the runs cannot be read, and the failure is noted', async () => {
-  await using made = await bench();
+  await using made = bench();
   await made.hook(prompt);
-  await made.hook(of('SessionEnd', { reason: 'exit' }));
+  await made.hook(end);
   made.tell('the tests pass now');
   writeFileSync(made.home.paths.runsDatabase, 'this is no database'.repeat(100));
   expect(await made.hook(start('startup'))).toContain('go on');

@@ -7,41 +7,40 @@ import { hookPayload } from '../support/arbitrary-payload.ts';
 import { type Payload, PROJECT, payload, SESSION } from '../support/payloads.ts';
 
 const FOLDER = '/home/dev/.claude/projects/-home-dev-app';
+const TRANSCRIPT = `${FOLDER}/${SESSION}.jsonl`;
 const COMMON = {
   sessionId: SESSION,
   cwd: PROJECT,
-  transcriptPath: `${FOLDER}/${SESSION}.jsonl`,
+  transcriptPath: TRANSCRIPT,
   agentId: null,
   agentType: null,
 };
 const AGENT_TRANSCRIPT = `${FOLDER}/${SESSION}/subagents/agent-a93c15b5ec73dbd1e.jsonl`;
 const IN_AGENT = { ...COMMON, agentId: 'a93c15b5ec73dbd1e', agentType: 'general-purpose' };
+const BASH = { tool: 'Bash', remark: null };
+const CALL = {
+  ...BASH,
+  input: { command: 'cat /nonexistent-file', description: 'fail' },
+  toolUseId: 'toolu_b1',
+};
+const FAILED = {
+  ...BASH,
+  input: { command: 'echo from-sub; exit 3', description: 'fail in sub' },
+  toolUseId: 'toolu_sub6',
+};
 
 describe('parseHookEvent()', () => {
   const rows: [name: string, event: HookEvent][] = [
     ['session-start', { ...COMMON, name: 'SessionStart', source: 'startup' }],
     ['session-start-resume', { ...COMMON, name: 'SessionStart', source: 'resume' }],
     ['user-prompt-submit', { ...COMMON, name: 'UserPromptSubmit', prompt: 'MAINTASK please' }],
-    [
-      'pre-tool-use-bash',
-      {
-        ...COMMON,
-        name: 'PreToolUse',
-        tool: 'Bash',
-        input: { command: 'cat /nonexistent-file', description: 'fail' },
-        toolUseId: 'toolu_b1',
-        remark: null,
-      },
-    ],
+    ['pre-tool-use-bash', { ...COMMON, name: 'PreToolUse', ...CALL }],
     [
       'post-tool-use-failure-in-sub-agent',
       {
         ...IN_AGENT,
         name: 'PostToolUseFailure',
-        tool: 'Bash',
-        input: { command: 'echo from-sub; exit 3', description: 'fail in sub' },
-        toolUseId: 'toolu_sub6',
-        remark: null,
+        ...FAILED,
         error: 'Exit code 3\nfrom-sub',
         isInterrupt: false,
       },
@@ -54,26 +53,17 @@ describe('parseHookEvent()', () => {
     ],
     [
       'subagent-stop-2.0.76',
-      {
-        ...COMMON,
-        agentId: 'a7a5fc8',
-        name: 'SubagentStop',
-        agentTranscriptPath: AGENT_TRANSCRIPT,
-      },
+      { ...COMMON, agentId: 'a7a5fc8', name: 'SubagentStop', agentTranscriptPath: AGENT_TRANSCRIPT },
     ],
     ['stop', { ...COMMON, name: 'Stop' }],
     ['session-end', { ...COMMON, name: 'SessionEnd', reason: 'other' }],
   ];
-  for (const [name, event] of rows) {
-    test(`reads ${name}`, () => expect(parseHookEvent(payload(name))).toEqual(event));
-  }
+  test.each(rows)('reads %s', (name, event) => expect(parseHookEvent(payload(name))).toEqual(event));
 
   test('reads every recorded payload', () => {
-    const names = readdirSync(`${import.meta.dir}/../fixtures/hook-payloads`).map((file) =>
-      file.replace('.json', ''),
-    );
-    expect(names.length).toBeGreaterThan(15);
-    for (const name of names) expect(parseHookEvent(payload(name)), name).toBeDefined();
+    const files = readdirSync(`${import.meta.dir}/../fixtures/hook-payloads`);
+    expect(files.length).toBeGreaterThan(15);
+    for (const file of files) expect(parseHookEvent(payload(file.replace('.json', ''))), file).toBeDefined();
   });
 
   test('goes by the registered event before the one in the payload', () => {
@@ -95,37 +85,20 @@ describe('parseHookEvent()', () => {
     ['a call of a tool without name', payload('post-tool-use-bash', { tool_name: '' })],
     ['a call of a tool that is no text', payload('post-tool-use-bash', { tool_name: {} })],
   ];
-  for (const [what, value] of nothing) {
-    test(`returns undefined for ${what}`, () => expect(parseHookEvent(value)).toBeUndefined());
-  }
+  test.each(nothing)('returns undefined for %s', (_what, value) =>
+    expect(parseHookEvent(value)).toBeUndefined(),
+  );
 
   test('does without what it can do without', () => {
-    const event = {
-      sessionId: 'unknown',
-      cwd: undefined,
-      transcriptPath: undefined,
-      agentId: null,
-      agentType: null,
-    };
+    const nowhere = { cwd: undefined, transcriptPath: undefined };
+    const event = { sessionId: 'unknown', ...nowhere, agentId: null, agentType: null };
     expect(parseHookEvent({ hook_event_name: 'SubagentStart' })).toEqual({ ...event, name: 'SubagentStart' });
-    const wrong = {
-      session_id: 1,
-      cwd: [],
-      agent_id: {},
-      agent_type: 5,
-      hook_event_name: 'SessionEnd',
-      reason: 0,
-    };
-    expect(parseHookEvent(wrong)).toEqual({ ...event, name: 'SessionEnd', reason: 'unknown' });
+    const wrong = { session_id: 1, cwd: [], agent_id: {}, agent_type: 5, reason: 0 };
+    const end = { ...event, name: 'SessionEnd', reason: 'unknown' } as const;
+    expect(parseHookEvent({ ...wrong, hook_event_name: 'SessionEnd' })).toEqual(end);
     const call = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: 'text' };
-    expect(parseHookEvent(call)).toEqual({
-      ...event,
-      name: 'PreToolUse',
-      tool: 'Bash',
-      input: {},
-      toolUseId: null,
-      remark: null,
-    });
+    const read = { ...event, name: 'PreToolUse', ...BASH, input: {}, toolUseId: null } as const;
+    expect(parseHookEvent(call)).toEqual(read);
   });
 
   test('takes nothing for a transcript but an absolute path of one', () => {
@@ -147,29 +120,27 @@ describe('parseHookEvent()', () => {
     for (const response of [undefined, 'text', [], { stdout: 7 }]) expect(output(response)).toBe('');
   });
 
-  test('returns what the agent said before a call', () => {
-    expect(parseHookEvent(payload('pre-tool-use-bash', { remark: 'I try' }))).toMatchObject({
-      remark: 'I try',
-    });
-    expect(parseHookEvent(payload('pre-tool-use-bash', { remark: 7 }))).toMatchObject({ remark: null });
-  });
+  test.each([
+    ['I try', 'I try'],
+    [7, null],
+  ])('of the remark %j before a call keeps %j', (given, remark) =>
+    expect(parseHookEvent(payload('pre-tool-use-bash', { remark: given }))).toMatchObject({ remark }),
+  );
 
   test('bounds what is stored with every event', () => {
     const long = 'n '.repeat(50_000);
     const fields = { session_id: long, agent_id: long, agent_type: long, tool_name: long, tool_use_id: long };
     const event = parseHookEvent(payload('pre-tool-use-bash', { ...fields, tool_input: {} }));
     expect(JSON.stringify(event).length).toBeLessThan(2000);
-    const end = parseHookEvent(
-      payload('session-end', { session_id: 'a\ud83d\u0000\u001b[1mb', reason: long }),
-    );
-    expect(end).toMatchObject({ sessionId: 'a\ufffdb', reason: 'n '.repeat(128) });
-    for (const cwd of ['/a\u0000b', `/${long}`, '/lone\ud83d']) {
+    const odd = { session_id: 'a\ud83d\u0000\u001b[1mb', reason: long };
+    expect(parseHookEvent(payload('session-end', odd))).toMatchObject({
+      sessionId: 'a\ufffdb',
+      reason: 'n '.repeat(128),
+    });
+    for (const cwd of ['/a\u0000b', `/${long}`, '/lone\ud83d'])
       expect(parseHookEvent(payload('session-end', { cwd }))?.cwd, cwd.slice(0, 20)).toBeUndefined();
-    }
     const [call] = payload('post-tool-batch').tool_calls as Payload[];
-    const batch = parseHookEvent(
-      payload('post-tool-batch', { tool_calls: Array.from({ length: 5000 }, () => call) }),
-    );
+    const batch = parseHookEvent(payload('post-tool-batch', { tool_calls: Array(5000).fill(call) }));
     expect(batch?.name === 'PostToolBatch' && batch.calls.length).toBe(100);
   });
 

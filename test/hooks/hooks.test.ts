@@ -34,15 +34,15 @@ test('hooksIn() has one for each call only where that is asked for', () => {
 });
 
 describe('hookByName()', () => {
-  for (const [name, event] of Object.entries(EVENTS)) {
-    test(`returns the hook of ${event} when the name is ${name}, whatever its ending`, () => {
-      for (const spelling of [name, `${name}.exe`, `${name}.EXE`, `${name}.mjs`, `${name}.js`])
-        expect(hookByName(spelling)).toMatchObject({ name, event });
-    });
-  }
-  for (const name of ['', 'self-generation', 'constructor', 'x/prompt-logger', '.exe']) {
-    test(`returns undefined when the name is ${JSON.stringify(name)}`, () => {
-      expect(hookByName(name)).toBeUndefined();
-    });
-  }
+  test.each(Object.entries(EVENTS))(
+    'finds %s by its name, whatever the ending: that of %s',
+    (name, event) => {
+      for (const ending of ['', '.exe', '.EXE', '.mjs', '.js'])
+        expect(hookByName(name + ending)).toMatchObject({ name, event });
+    },
+  );
+  test.each(['', 'self-generation', 'constructor', 'x/prompt-logger', '.exe'])(
+    'finds none for "%s"',
+    (name) => expect(hookByName(name)).toBeUndefined(),
+  );
 });

@@ -1,51 +1,27 @@
 import { describe, expect, test } from 'bun:test';
-import { decide, parseHookEvent } from '../../src/hooks/hooks.ts';
-import { decideSessionEnd } from '../../src/hooks/session-summary.ts';
 import { readEvents, temporaryHome } from '../support/home.ts';
-import { bench, eventOf } from '../support/hook-context.ts';
+import { decideIn, play } from '../support/hook-play.ts';
 import { runHookProcess } from '../support/hook-process.ts';
 import { bashFailure, bashSuccess, type Payload, PROJECT, payload, prompt } from '../support/payloads.ts';
+import { homePerTest } from '../support/per-test.ts';
 import { seedErrors } from '../support/seed.ts';
 
-function summaryAfter(...inputs: Payload[]): Payload | undefined {
-  using home = temporaryHome();
-  using work = bench(home);
-  for (const input of [...inputs, payload('session-end')]) {
-    const event = parseHookEvent(input);
-    if (event) work.keep(decide(event, work.context));
-  }
-  return readEvents(home.paths, 'session_summary')[0]?.data;
-}
+const home = homePerTest();
+const END = payload('session-end');
 
-test('decideSessionEnd() asks for the summary and for forgetting, and says nothing', () => {
-  using home = temporaryHome();
-  using work = bench(home);
-  const decision = decideSessionEnd(eventOf('SessionEnd', payload('session-end')), work.context);
-  expect(decision).toMatchObject({ recording: { kind: 'session-end', reason: 'other' }, prune: true });
-  expect(decision.reply).toBeUndefined();
-});
-
-test('decideSessionEnd() has an empty session summed up', () => {
-  expect(summaryAfter()).toEqual({
-    promptCount: 0,
-    toolCounts: {},
-    toolSequence: [],
-    errorCount: 0,
-    unresolvedErrorCount: 0,
-    uniqueErrors: [],
-    lastPrompts: [],
-    lastEditedFiles: [],
-    reason: 'other',
-  });
-});
+test('SessionEnd asks for the summary and for forgetting, and says nothing', () =>
+  expect(decideIn(home, END)).toEqual({
+    recording: { kind: 'session-end', at: expect.anything(), reason: 'other' },
+    prune: true,
+  }));
 
 // What nobody else would gain from knowing is counted and not named.
-test('decideSessionEnd() has a session summed up, with the printed lines of its unsolved errors', () => {
+test('SessionEnd has a session summed up, with the printed lines of its unsolved errors', () => {
   const failure = (error: string, id: string) =>
     bashFailure(`Exit code 2\nmake: ${error}`, { tool_input: { command: 'make' }, tool_use_id: id });
   const edit = (file: string, id: string) =>
     payload('post-tool-use-edit', { tool_input: { file_path: `/home/dev/app/${file}` }, tool_use_id: id });
-  const summary = summaryAfter(
+  play(home, [
     ...['one', 'two', 'three', 'four'.repeat(50)].map((text) => prompt(text)),
     prompt('of another session', { session_id: 'another' }),
     failure('unknown option -x', 't1'),
@@ -56,8 +32,9 @@ test('decideSessionEnd() has a session summed up, with the printed lines of its 
     failure('something went wrong', 't8'),
     edit('b.ts', 't6'),
     edit('a.ts', 't7'),
-  );
-  expect(summary).toEqual({
+    END,
+  ]);
+  expect(readEvents(home.paths, 'session_summary')[0]?.data).toEqual({
     promptCount: 4,
     toolCounts: { Edit: 3, Bash: 1 },
     toolSequence: ['Edit', 'Bash', 'Edit', 'Edit'],
@@ -71,50 +48,53 @@ test('decideSessionEnd() has a session summed up, with the printed lines of its 
 });
 
 test('the end of a session forgets what is older than the retention', async () => {
-  using home = temporaryHome();
   const day = 86_400;
   seedErrors(home.paths, [
     { error: 'an old error', age: 91 * day },
     { error: 'a younger error', age: 89 * day },
   ]);
-  await runHookProcess(payload('session-end'), { home: home.path });
+  await runHookProcess(END, { home: home.path });
   expect(readEvents(home.paths, 'tool_error').map((event) => event.data.error)).toEqual(['a younger error']);
 });
 
-describe('decideSessionEnd() starts an analysis', () => {
+describe('SessionEnd starts an analysis', () => {
   const launched = (prompts: number, config: Payload, end: Payload = {}, isFailing = false) => {
     using home = temporaryHome();
-    using work = bench(home, { config });
-    for (let n = 0; n < prompts; n++) {
-      const event = parseHookEvent(prompt(`prompt ${n}`));
-      if (event) work.keep(decide(event, work.context));
-    }
+    play(
+      home,
+      Array.from({ length: prompts }, (_, n) => prompt(`prompt ${n}`)),
+    );
     if (isFailing) seedErrors(home.paths, [{ error: 'Error: no port' }]);
-    return decideSessionEnd(eventOf('SessionEnd', payload('session-end', end)), work.context).launch;
+    return decideIn(home, { ...END, ...end }, { config }).launch;
   };
   const on = { analysisOnSessionEnd: true };
 
-  test('of the project, when the user has switched that on and there were three prompts', () => {
-    expect(launched(3, on)).toEqual({ kind: 'analysis', projectPath: PROJECT });
-  });
-
-  test('where lessons are wanted, also of a short session in which a call failed', () => {
-    for (const model of ['suggest', 'daily']) {
-      const lessons = { lessons: { model } };
-      expect(launched(3, lessons)).toEqual({ kind: 'analysis', projectPath: PROJECT });
-      expect(launched(1, lessons)).toBeUndefined();
-      expect(launched(1, lessons, {}, true)).toEqual({ kind: 'analysis', projectPath: PROJECT });
-    }
-    expect(launched(1, {}, {}, true)).toBeUndefined();
-    expect(launched(1, on, {}, true)).toBeUndefined();
-  });
-
-  const rows: [string, number, Payload, Payload][] = [
-    ['as long as nobody has switched it on', 5, {}, {}],
-    ['after two prompts', 2, on, {}],
-    ['when the session was only cleared', 5, on, { reason: 'clear' }],
+  const suggest = { lessons: { model: 'suggest' } };
+  const daily = { lessons: { model: 'daily' } };
+  const rows: [
+    when: string,
+    prompts: number,
+    config: Payload,
+    end: Payload,
+    isFailing: boolean,
+    is: boolean,
+  ][] = [
+    ['when the user has switched that on and there were three prompts', 3, on, {}, false, true],
+    ['where lessons are to be suggested', 3, suggest, {}, false, true],
+    ['where lessons are learnt daily', 3, daily, {}, false, true],
+    ['where lessons are suggested, after one prompt and a failing call', 1, suggest, {}, true, true],
+    ['where lessons are learnt daily, after one prompt and a failing call', 1, daily, {}, true, true],
+    ['where lessons are suggested, after one prompt', 1, suggest, {}, false, false],
+    ['where lessons are learnt daily, after one prompt', 1, daily, {}, false, false],
+    ['as long as nobody has switched it on', 5, {}, {}, false, false],
+    ['as long as nobody has switched it on, whatever failed', 1, {}, {}, true, false],
+    ['without lessons, after one prompt and a failing call', 1, on, {}, true, false],
+    ['after two prompts', 2, on, {}, false, false],
+    ['when the session was only cleared', 5, on, { reason: 'clear' }, false, false],
   ];
-  for (const [when, prompts, config, end] of rows) {
-    test(`and none ${when}`, () => expect(launched(prompts, config, end)).toBeUndefined());
-  }
+  for (const [when, prompts, config, end, isFailing, is] of rows)
+    test(`${is ? 'of the project' : 'never'} ${when}`, () =>
+      expect(launched(prompts, config, end, isFailing)).toEqual(
+        is ? { kind: 'analysis', projectPath: PROJECT } : undefined,
+      ));
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Project } from '../../src/hooks/decision.ts';
-import { decide, parseHookEvent } from '../../src/hooks/hooks.ts';
 import { callRecord, hiddenError, toolError, toolMeta } from '../../src/hooks/tool-call.ts';
-import { temporaryHome } from '../support/home.ts';
-import { APP, bench } from '../support/hook-context.ts';
+import { APP } from '../support/hook-context.ts';
+import { decideIn } from '../support/hook-play.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { type Payload, PROJECT, payload } from '../support/payloads.ts';
+import { homePerTest } from '../support/per-test.ts';
 
 type Besides = { readonly remark?: string; readonly cwd?: string };
 
@@ -38,53 +38,29 @@ describe('toolMeta()', () => {
     ['Grep', { pattern: `password=${'hunter2hunter2'}` }, { pattern: 'password=[REDACTED]' }],
     ['Glob', { pattern: '**/*.ts' }, { pattern: '**/*.ts' }],
     ['Glob', {}, {}],
-    [
-      'Task',
-      { subagent_type: 'executor', model: 'opus', prompt: 'p' },
-      { agentType: 'executor', model: 'opus' },
-    ],
+    ['Task', { subagent_type: 'x', model: 'opus', prompt: 'p' }, { agentType: 'x', model: 'opus' }],
     ['Agent', { subagent_type: 'executor', prompt: 'p' }, { agentType: 'executor' }],
     ['WebFetch', { url: 'https://x.example' }, {}],
     ['mcp__trivial__echo', { text: 'hi' }, {}],
   ];
-  for (const [tool, input, meta] of rows) {
-    test(`keeps ${JSON.stringify(meta)} of ${tool} ${JSON.stringify(input).slice(0, 60)}`, () => {
-      expect(metaOf(tool, input)).toEqual(meta);
-    });
-  }
+  for (const [tool, input, meta] of rows)
+    test(`keeps ${JSON.stringify(meta)} of ${tool} ${JSON.stringify(input).slice(0, 60)}`, () =>
+      expect(metaOf(tool, input)).toEqual(meta));
 
   // D25: what upstream's pattern missed, and what it hid by mistake.
   const hidden = [
-    '/a/.env',
-    '.env',
-    'C:\\a\\.env',
-    '.env.local',
-    '.envrc',
-    'credentials.json',
-    '/h/.aws/credentials',
-    'KEY.PEM',
-    'a.p12',
-    '/h/.ssh/id_ed25519',
-    'id_rsa',
-    '.npmrc',
-    'secrets.yaml',
-    'server.key',
+    ...'/a/.env .env C:\\a\\.env .env.local .envrc credentials.json /h/.aws/credentials KEY.PEM'.split(' '),
+    ...'a.p12 /h/.ssh/id_ed25519 id_rsa .npmrc secrets.yaml server.key'.split(' '),
   ];
-  for (const file of hidden) {
-    test(`hides the path ${file}`, () => {
-      expect(metaOf('Read', { file_path: file })).toEqual({ file: '[SENSITIVE_PATH]' });
-      expect(callRecord(call('Read', { file_path: file }), APP).file).toBeNull();
-    });
-  }
-  for (const file of [
-    '/a/xenv',
-    '/h/id_rsa_tools/readme.md',
-    '.env.example',
-    'src/key.ts',
-    'environment.ts',
-  ]) {
-    test(`shows the path ${file}`, () => expect(metaOf('Read', { file_path: file })).toEqual({ file }));
-  }
+  test.each(hidden)('hides the path %s', (file) => {
+    expect(metaOf('Read', { file_path: file })).toEqual({ file: '[SENSITIVE_PATH]' });
+    expect(callRecord(call('Read', { file_path: file }), APP).file).toBeNull();
+  });
+
+  const open = '/a/xenv /h/id_rsa_tools/readme.md .env.example src/key.ts environment.ts'.split(' ');
+  test.each(open)('shows the path %s', (file) =>
+    expect(metaOf('Read', { file_path: file })).toEqual({ file }),
+  );
 });
 
 const UNKNOWN: Project = { name: 'unknown', path: null, spellings: [] };
@@ -103,11 +79,9 @@ describe('callRecord()', () => {
     ['/home/dev/app-fix/src/a.ts', WORKTREE, 'src/a.ts'],
     ['/home/dev/app/.worktrees/fix/src/a.ts', INNER, 'src/a.ts'],
   ];
-  for (const [file, project, expected] of files) {
-    test(`keeps the file ${expected} for ${file} in ${project.path} with ${project.spellings.length} places`, () => {
-      expect(callRecord(call('Edit', { file_path: file }), project).file).toBe(expected);
-    });
-  }
+  for (const [file, project, expected] of files)
+    test(`keeps the file ${expected} for ${file} in ${project.path} with ${project.spellings.length} places`, () =>
+      expect(callRecord(call('Edit', { file_path: file }), project).file).toBe(expected));
 
   test('keeps no file of a tool that is not called on one', () => {
     expect(callRecord(call('Bash', { file_path: 'a.ts' }), APP).file).toBeNull();
@@ -127,20 +101,19 @@ describe('callRecord()', () => {
     ['mcp__db__query', { sql: 'SELECT 1' }, '{"sql":"SELECT 1"}'],
     ['mcp__db__list', {}, null],
   ];
-  for (const [tool, input, line] of lines) {
-    test(`keeps the line ${JSON.stringify(line)} of ${tool} ${JSON.stringify(input)}`, () => {
-      expect(callRecord(call(tool, input), APP).line).toBe(line);
-    });
-  }
+  test.each(lines)('of %s %j keeps the line %j', (tool, input, line) =>
+    expect(callRecord(call(tool, input), APP).line).toBe(line),
+  );
 
-  test('names the programs of a shell command, and of nothing else', () => {
-    const family = (tool: string, input: Payload) => callRecord(call(tool, input), APP).command;
-    expect(family('Bash', { command: 'cd x && npm run test:unit src/a.ts' })).toBe('npm run test:unit');
-    expect(family('PowerShell', { command: 'npm test' })).toBe('npm test');
-    expect(family('Bash', { command: 'ls' })).toBe('');
-    expect(family('Bash', {})).toBeNull();
-    expect(family('Edit', { command: 'npm test' })).toBeNull();
-  });
+  test.each<[tool: string, input: Payload, programs: string | null]>([
+    ['Bash', { command: 'cd x && npm run test:unit src/a.ts' }, 'npm run test:unit'],
+    ['PowerShell', { command: 'npm test' }, 'npm test'],
+    ['Bash', { command: 'ls' }, ''],
+    ['Bash', {}, null],
+    ['Edit', { command: 'npm test' }, null],
+  ])('of %s %j names the programs %j', (tool, input, programs) =>
+    expect(callRecord(call(tool, input), APP).command).toBe(programs),
+  );
 
   const directories: [cwd: string | undefined, project: Project, directory: string | null][] = [
     [PROJECT, APP, ''],
@@ -163,12 +136,10 @@ describe('callRecord()', () => {
   test('makes a path relative before it looks for secrets: what stands above the project is none', () => {
     const root = `/home/${'aZ3kQ9xW1mR7tB5vN8cH2yL6dJ4fP0gS'}/app`;
     const project = { name: 'app', path: root, spellings: [root] };
-    const { file } = callRecord(call('Edit', { file_path: `${root}/src/a.ts` }), project);
-    const { directory } = callRecord(call('Bash', { command: 'ls' }, { cwd: `${root}/web` }), project);
-    expect([file, directory]).toEqual(['src/a.ts', 'web']);
-    expect(callRecord(call('Bash', { command: 'ls' }, { cwd: `${root}/web` }), APP).directory).toContain(
-      '[REDACTED]',
-    );
+    const shell = call('Bash', { command: 'ls' }, { cwd: `${root}/web` });
+    expect(callRecord(call('Edit', { file_path: `${root}/src/a.ts` }), project).file).toBe('src/a.ts');
+    expect(callRecord(shell, project).directory).toBe('web');
+    expect(callRecord(shell, APP).directory).toContain('[REDACTED]');
   });
 
   test('keeps what the agent said before, on one line and cut', () => {
@@ -222,11 +193,9 @@ describe('toolError()', () => {
     ['npm test', 'Command timed out after 2m', 'interrupted'],
     ['gh api x', 'HTTP 401: Unauthorized', 'secret'],
   ];
-  for (const [command, printed, noise] of noises) {
-    test(`says that ${JSON.stringify(printed)} is ${noise}`, () => {
-      expect(toolError(call('Bash', { command }), printed, APP).noise).toBe(noise);
-    });
-  }
+  test.each(noises)('of %s that prints %j says that it is %s', (command, printed, noise) =>
+    expect(toolError(call('Bash', { command }), printed, APP).noise).toBe(noise),
+  );
 
   test('neither keeps what a cut has torn nor what the command said as a secret', () => {
     const long = `Exit code 1\n${'x'.repeat(5990)} PASSWORD=hunter2Super ${'downloading '.repeat(900)}PASSWORD=hunter3Secret ${'y'.repeat(1990)}`;
@@ -282,41 +251,26 @@ describe('hiddenError()', () => {
     ['that says that it worked', 'Bash', 'pnpm test | tail -5', 'all good'],
     ['of another tool', 'Grep', 'pnpm test | tail -5', printed],
   ];
-  for (const [what, tool, command, output] of none) {
-    test(`finds none in a call ${what}`, () => expect(hidden(tool, command, output)).toBeUndefined());
-  }
+  test.each(none)('finds none in a call %s', (_what, tool, command, output) =>
+    expect(hidden(tool, command, output)).toBeUndefined(),
+  );
 });
 
 describe('what is recorded', () => {
-  const NAMES = [
-    'post-tool-use-bash',
-    'post-tool-use-edit',
-    'post-tool-use-agent',
-    'post-tool-use-failure-bash',
-    'post-tool-batch-rejected',
-    'user-prompt-submit',
-  ];
+  const home = homePerTest();
+  const calls = ['bash', 'edit', 'agent', 'failure-bash'].map((name) => `post-tool-use-${name}`);
+  const NAMES = [...calls, 'post-tool-batch-rejected', 'user-prompt-submit'];
   const word = fc.string({ unit: 'grapheme', maxLength: 20 });
   const text = fc
     .record({ before: word, planted: fc.constantFrom(...SECRETS), after: word })
-    .map(({ before, planted, after }) => ({
-      text: `${before} ${planted.text} ${after}`,
-      secret: planted.secret,
-    }));
+    .map(({ before, planted, after }) => ({ ...planted, text: `${before} ${planted.text} ${after}` }));
 
   /** The payload with this text wherever a client puts text of the model, of a program or of the user. */
   function withTextEverywhere(name: string, found: string): Payload {
-    const input = {
-      command: found,
-      file_path: found,
-      notebook_path: found,
-      pattern: found,
-      subagent_type: found,
-      model: found,
-      new_string: found,
-      description: found,
-      sql: found,
-    };
+    const fields = ['command', 'file_path', 'notebook_path', 'pattern', 'subagent_type', 'model'];
+    const input = Object.fromEntries(
+      [...fields, 'new_string', 'description', 'sql'].map((field) => [field, found]),
+    );
     const calls = ['Bash', 'Edit', 'Grep'].map((tool_name) => ({
       tool_name,
       tool_input: input,
@@ -332,13 +286,7 @@ describe('what is recorded', () => {
     });
   }
 
-  function recordingOf(input: Payload): string {
-    using home = temporaryHome();
-    using work = bench(home);
-    const event = parseHookEvent(input);
-    if (event === undefined) throw new Error('Cannot read the payload');
-    return JSON.stringify(decide(event, work.context).recording);
-  }
+  const recordingOf = (input: Payload) => JSON.stringify(decideIn(home, input).recording);
 
   for (const name of NAMES) {
     for (const tool of ['Bash', 'Edit', 'Grep', 'Agent', 'mcp__db__query']) {
@@ -356,8 +304,7 @@ describe('what is recorded', () => {
   }
 
   test('would show a planted text that is no secret', () => {
-    expect(recordingOf(withTextEverywhere('post-tool-use-failure-bash', 'no secret here'))).toContain(
-      'no secret here',
-    );
+    const plain = 'no secret here';
+    expect(recordingOf(withTextEverywhere('post-tool-use-failure-bash', plain))).toContain(plain);
   });
 });

@@ -2,12 +2,13 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Json } from '../../src/core/guards.ts';
 import { runEvents, withRuns } from '../../src/runs/store/rows.ts';
 import { ended, started } from '../runs/store/made-up.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
+import { homePerTest } from '../support/per-test.ts';
 import { type ConnectOptions, connect, keyOf, projectIn, SERVER } from './mcp-client.ts';
 
 /** Each test starts processes, and the machine may be busy. */
 setDefaultTimeout(60_000);
 
+const home = homePerTest();
 const CALLS: readonly [string, Json][] = [
   ['sessions_spawn', { task: 'x' }],
   ['sessions_list', {}],
@@ -26,7 +27,7 @@ function startedBelow(environment: string): readonly string[] {
 }
 
 /** Everything is refused and written down, nothing is started, and nothing of what waits is told. */
-async function checkRefused(home: Home, options: ConnectOptions, runId: string | null) {
+async function checkRefused(options: ConnectOptions, runId: string | null) {
   const before = withRuns(home.paths, (db) => {
     ended(db, { key: keyOf(projectIn(home)) });
     return db.all('SELECT * FROM turns');
@@ -35,15 +36,9 @@ async function checkRefused(home: Home, options: ConnectOptions, runId: string |
   expect((await connected.client.listTools()).tools).toEqual([]);
   expect(connected.client.getInstructions()).toBeUndefined();
   for (const [tool, args] of CALLS) {
-    const told = await connected.call(tool, args);
-    expect(told).toMatchObject({
-      isError: true,
-      news: undefined,
-      value: {
-        status: 'forbidden',
-        error: `${tool} is not allowed from sub-agent sessions: say in your result what is to be done`,
-      },
-    });
+    const error = `${tool} is not allowed from sub-agent sessions: say in your result what is to be done`;
+    const value = { status: 'forbidden', error };
+    expect(await connected.call(tool, args)).toMatchObject({ isError: true, news: undefined, value });
   }
   withRuns(home.paths, (db) => {
     expect(db.all('SELECT * FROM turns')).toEqual(before);
@@ -56,20 +51,17 @@ async function checkRefused(home: Home, options: ConnectOptions, runId: string |
 
 describe('a sub-agent', () => {
   test('by the mark in its own environment is told of no tool and refused every call', async () => {
-    using home = temporaryHome();
     const { runId } = withRuns(home.paths, (db) => started(db, { key: keyOf(projectIn(home)) }));
-    await checkRefused(home, { env: { SELF_GENERATION_RUN: `${runId}/1` } }, runId);
+    await checkRefused({ env: { SELF_GENERATION_RUN: `${runId}/1` } }, runId);
   });
 
   test('by the mark of a process above it is one, with an empty environment of its own', async () => {
-    using home = temporaryHome();
-    await checkRefused(home, { command: startedBelow('SELF_GENERATION_RUN=x/1') }, null);
+    await checkRefused({ command: startedBelow('SELF_GENERATION_RUN=x/1') }, null);
   });
 });
 
 describe('a main session', () => {
   test('is one below a process without the mark', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home, { command: startedBelow('SELF_GENERATION_OTHER=x/1') });
     expect((await connected.call('agents_list')).isError).toBe(false);
   });

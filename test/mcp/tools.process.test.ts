@@ -3,44 +3,44 @@ import type { Json } from '../../src/core/guards.ts';
 import { withRuns } from '../../src/runs/store/rows.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { spawn } from '../runs/store/made-up.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
+import { temporaryHome } from '../support/home.ts';
+import { homePerTest } from '../support/per-test.ts';
 import { type Connected, connect, keyOf, projectIn } from './mcp-client.ts';
 
 /** Each test starts processes, and the machine may be busy. */
 setDefaultTimeout(60_000);
 
-const TOOLS = [
-  'sessions_spawn',
-  'sessions_list',
-  'sessions_history',
-  'sessions_send',
-  'agents_list',
-  'subagents',
-];
 const SESSION = 'the-session-of-claude';
 const CLAUDE = { env: { CLAUDE_CODE_SESSION_ID: SESSION } };
+const allowing = (...allowAgents: string[]) => ({
+  agents: { list: [{ id: 'main', subagents: { allowAgents } }, { id: 'reviewer' }] },
+});
 
-const outbox = (home: Home) =>
-  withRuns(home.paths, (db) => db.all('SELECT result, state, attempts FROM outbox ORDER BY position'));
-const runsIn = (home: Home) => withRuns(home.paths, (db) => db.all('SELECT * FROM runs ORDER BY number'));
+const home = homePerTest();
+const rows = (sql: string) => withRuns(home.paths, (db) => db.all(sql));
+const outbox = () => rows('SELECT result, state, attempts FROM outbox ORDER BY position');
+const runsStored = () => rows('SELECT * FROM runs ORDER BY number');
 
 async function listed({ client }: Connected) {
   const { tools } = await client.listTools();
   return tools;
 }
 
+/** A parameter of the first tool, as it is advertised. */
+function spawnProperty([tool]: Awaited<ReturnType<typeof listed>>, name: string) {
+  const properties = (tool?.inputSchema.properties ?? {}) as Record<string, { enum?: string[] }>;
+  return properties[name];
+}
+
 describe('the list of tools', () => {
   test('has the six tools, what each takes, and no more', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home);
     const tools = await listed(connected);
-    expect(tools.map(({ name }) => name)).toEqual(TOOLS);
+    const names = 'sessions_spawn sessions_list sessions_history sessions_send agents_list subagents';
+    expect(tools.map(({ name }) => name)).toEqual(names.split(' '));
     for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ additionalProperties: false });
-    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name)).toEqual([
-      'sessions_list',
-      'sessions_history',
-      'agents_list',
-    ]);
+    const looking = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
+    expect(looking).toEqual(['sessions_list', 'sessions_history', 'agents_list']);
     expect(tools[0]?.inputSchema.required).toEqual(['task']);
     expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true);
     expect(JSON.stringify(tools).length).toBeLessThan(6000);
@@ -48,7 +48,6 @@ describe('the list of tools', () => {
   });
 
   test('asks the client to offer three of them at once, and these are short', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home);
     const atOnce = (await listed(connected)).filter(({ _meta }) => _meta?.['anthropic/alwaysLoad'] === true);
     expect(atOnce.map(({ name }) => name)).toEqual(['sessions_spawn', 'sessions_send', 'subagents']);
@@ -57,47 +56,31 @@ describe('the list of tools', () => {
   });
 
   test('names the allowed agents and the clients, and is the same everywhere but for these', async () => {
-    using plain = temporaryHome();
     using configured = temporaryHome();
-    const agents = {
-      list: [{ id: 'main', subagents: { allowAgents: ['reviewer', 'main'] } }, { id: 'reviewer' }],
-    };
-    configured.writeConfig({ agents });
-    await using first = await connect(plain);
+    configured.writeConfig(allowing('reviewer', 'main'));
+    await using first = await connect(home);
     await using second = await connect(configured, { cwd: configured.path });
     const [one, other] = [await listed(first), await listed(second)];
-    const property = (tools: typeof one, name: string) => {
-      const properties = (tools[0]?.inputSchema.properties ?? {}) as Record<string, { enum?: string[] }>;
-      return properties[name];
-    };
-    expect(property(one, 'agentId')?.enum).toEqual(['main']);
-    expect(property(other, 'agentId')?.enum).toEqual(['main', 'reviewer']);
-    expect(property(other, 'client')?.enum).toEqual(['claude', 'codex', 'gemini', 'opencode']);
+    expect(spawnProperty(one, 'agentId')?.enum).toEqual(['main']);
+    expect(spawnProperty(other, 'agentId')?.enum).toEqual(['main', 'reviewer']);
+    expect(spawnProperty(other, 'client')?.enum).toEqual(['claude', 'codex', 'gemini', 'opencode']);
     const without = (tools: typeof one) => JSON.stringify(tools).replace(/"enum":\["main"[^\]]*\]/, '');
     expect(without(other)).toBe(without(one));
     configured.writeConfig({});
-    expect(property(await listed(second), 'agentId')?.enum).toEqual(['main']);
+    expect(spawnProperty(await listed(second), 'agentId')?.enum).toEqual(['main']);
   });
 
   test('with any agent allowed, every configured one is named', async () => {
-    using home = temporaryHome();
-    home.writeConfig({
-      agents: { list: [{ id: 'main', subagents: { allowAgents: ['*'] } }, { id: 'reviewer' }] },
-    });
+    home.writeConfig(allowing('*'));
     await using connected = await connect(home);
-    const [spawnTool] = await listed(connected);
-    const properties = (spawnTool?.inputSchema.properties ?? {}) as Record<string, object>;
-    expect(properties.agentId).toEqual({ type: 'string', enum: ['main', 'reviewer'] });
+    const agentId = spawnProperty(await listed(connected), 'agentId');
+    expect(agentId).toEqual({ type: 'string', enum: ['main', 'reviewer'] } as object);
   });
 });
 
 describe('parameters', () => {
   const WRONG: readonly [string, Json, string][] = [
-    [
-      'sessions_spawn',
-      { task: 'x', channel: 'y' },
-      'sessions_spawn does not know "channel"; it takes task, label, agentId',
-    ],
+    ['sessions_spawn', { task: 'x', at: 'y' }, 'sessions_spawn does not know "at"; it takes task, label, '],
     ['sessions_spawn', {}, 'sessions_spawn needs "task"'],
     ['sessions_spawn', { task: '' }, 'sessions_spawn needs "task"'],
     ['sessions_spawn', { task: 'x', cleanup: 'burn' }, 'sessions_spawn cannot use "cleanup" "burn": '],
@@ -112,14 +95,13 @@ describe('parameters', () => {
     ['subagents', { action: 'stop' }, 'Missing subagent id; no sub-agent of this project was ever started'],
     [
       'subagents',
-      { action: 'stop', target: '7', message: 'x' },
+      { action: 'stop', message: 'x' },
       'subagents stop does not know "message"; it takes target',
     ],
     ['subagents', { action: 'send', target: 'last' }, 'subagents send needs "message"'],
     ['subagents', { target: 'last' }, 'subagents list does not know "target"; it takes limit'],
   ];
   test('that are unknown, missing or wrong are refused, with what is wrong', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home);
     for (const [tool, args, words] of WRONG) {
       const told = await connected.call(tool, args);
@@ -130,7 +112,6 @@ describe('parameters', () => {
   });
 
   test('that a model leaves empty are as if they were not there', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home);
     const told = await connected.call('sessions_list', { limit: null, includeArchived: null });
     expect(told.value).toEqual({ count: 0, sessions: [] });
@@ -139,89 +120,58 @@ describe('parameters', () => {
 
 describe('sessions_spawn', () => {
   test('answers with the words of the allowlist, and starts nothing', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home);
-    const own = await connected.call('sessions_spawn', { task: 'x', agentId: 'nobody' });
-    expect(own.value).toEqual({
+    const spawnAs = (agentId: string) => connected.call('sessions_spawn', { task: 'x', agentId });
+    const refused = 'agentId is not allowed for sessions_spawn';
+    expect((await spawnAs('nobody')).value).toEqual({
       status: 'forbidden',
-      error:
-        'agentId is not allowed for sessions_spawn (allowed: none): to spawn "nobody", add it to allowAgents in the settings',
+      error: `${refused} (allowed: none): to spawn "nobody", add it to allowAgents in the settings`,
     });
-    home.writeConfig({
-      agents: { list: [{ id: 'main', subagents: { allowAgents: ['reviewer'] } }, { id: 'reviewer' }] },
-    });
-    const listedOnly = await connected.call('sessions_spawn', { task: 'x', agentId: 'nobody' });
-    expect(listedOnly.value.error).toStartWith(
-      'agentId is not allowed for sessions_spawn (allowed: reviewer): ',
-    );
-    const path = await connected.call('sessions_spawn', { task: 'x', agentId: '../..' });
+    home.writeConfig(allowing('reviewer'));
+    expect((await spawnAs('nobody')).value.error).toStartWith(`${refused} (allowed: reviewer): `);
+    const path = await spawnAs('../..');
     expect(path).toMatchObject({ isError: true, value: { status: 'error' } });
     expect(path.value.error).toStartWith('Invalid agentId "../..": ');
-    expect(runsIn(home)).toEqual([]);
+    expect(runsStored()).toEqual([]);
   });
 
   test('warns of what a worktree of its own does not have', async () => {
-    using home = temporaryHome();
     home.writeConfig({ agents: { defaults: { subagents: { worktree: 'always' } } } });
     Bun.spawnSync(['git', 'init', '--quiet', projectIn(home)]);
     await using connected = await connect(home);
     const { value } = await connected.call('sessions_spawn', { task: 'x' });
-    expect(value.warning).toBe(
-      '1 file is not committed, and so not in its worktree: commit first what it needs',
-    );
+    const warning = '1 file is not committed, and so not in its worktree: commit first what it needs';
+    expect(value).toMatchObject({ warning });
   });
 
   test('writes the run down for who asks, and its result comes with the answer of wait', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home, CLAUDE);
-    const spawned = await connected.call('sessions_spawn', {
-      task: 'count the files',
-      label: 'count',
-      cleanup: 'keep',
-    });
+    const request = { task: 'count the files', label: 'count', cleanup: 'keep' };
+    const spawned = await connected.call('sessions_spawn', request);
+    const { runId, childSessionKey: key } = spawned.value;
     expect(Object.keys(spawned.value).slice(0, 3)).toEqual(['status', 'runId', 'childSessionKey']);
     expect(spawned.value).toMatchObject({ status: 'accepted', number: 1 });
-    expect(runsIn(home)).toMatchObject([
-      {
-        requester: keyOf(projectIn(home)),
-        requester_session: SESSION,
-        requester_client: 'claude',
-        client: 'claude',
-        label: 'count',
-      },
-    ]);
+    const asker = { requester_session: SESSION, requester_client: 'claude' };
+    const run = { requester: keyOf(projectIn(home)), ...asker, client: 'claude', label: 'count' };
+    expect(runsStored()).toMatchObject([run]);
     const waited = await connected.call('subagents', { action: 'wait', target: '1', timeoutSeconds: 60 });
-    expect(waited.value).toMatchObject({
-      status: 'ended',
-      runs: [{ number: 1, status: 'success', label: 'count' }],
-    });
+    const listed = { number: 1, status: 'success', label: 'count' };
+    expect(waited.value).toMatchObject({ status: 'ended', runs: [listed] });
     expect(waited.news).toContain('Status: success');
     // The words of the announce step: it waited for these too.
     expect(waited.news).toContain('in better words');
-    expect(outbox(home)).toMatchObject([{ state: 'leased' }]);
+    expect(outbox()).toMatchObject([{ state: 'leased' }]);
 
     const sessions = await connected.call('sessions_list', { messageLimit: 5 });
     expect(sessions.news).toBeUndefined();
-    expect(sessions.value).toMatchObject({
-      count: 1,
-      sessions: [
-        { key: spawned.value.childSessionKey, kind: 'subagent', status: 'success', displayName: 'count' },
-      ],
-    });
-    expect(outbox(home)).toMatchObject([{ state: 'acked' }]);
+    const session = { key, kind: 'subagent', status: 'success', displayName: 'count' };
+    expect(sessions.value).toMatchObject({ count: 1, sessions: [session] });
+    expect(outbox()).toMatchObject([{ state: 'acked' }]);
     const info = await connected.call('subagents', { action: 'info', target: 'count' });
-    expect(info.value).toMatchObject({
-      status: 'success',
-      run: spawned.value.runId,
-      session: spawned.value.childSessionKey,
-      cleanup: 'keep',
-    });
+    expect(info.value).toMatchObject({ status: 'success', run: runId, session: key, cleanup: 'keep' });
 
     const history = await connected.call('sessions_history', { sessionKey: '1' });
-    expect(history.value).toMatchObject({
-      sessionKey: spawned.value.childSessionKey,
-      contentTruncated: false,
-    });
+    expect(history.value).toMatchObject({ sessionKey: key, contentTruncated: false });
     const said = { role: 'assistant', text: 'the work is done' };
     expect(history.value.messages).toContainEqual(said);
     const last = await connected.call('sessions_history', { sessionKey: '1', limit: 1 });
@@ -230,19 +180,16 @@ describe('sessions_spawn', () => {
     expect(log.value).toMatchObject({ number: 1, label: 'count', droppedMessages: 0 });
     expect(log.value.messages).toContainEqual(said);
 
-    const sent = await connected.call('sessions_send', {
-      label: 'count',
-      message: 'and more',
-      timeoutSeconds: 60,
-    });
+    const message = { label: 'count', message: 'and more', timeoutSeconds: 60 };
+    const sent = await connected.call('sessions_send', message);
     expect(sent.value).toMatchObject({ status: 'ok', reply: 'the work is done' });
     // The reply was the answer: it is not told as well.
     expect(sent.news).toBeUndefined();
-    expect(outbox(home).at(-1)).toMatchObject({ state: 'leased', attempts: 1 });
+    expect(outbox().at(-1)).toMatchObject({ state: 'leased', attempts: 1 });
     const again = await connected.call('subagents', { action: 'stop', target: 'last' });
     expect(again.value).toMatchObject({ status: 'done', alreadyFinished: [{ number: 1 }] });
     expect(again.news).toBeUndefined();
-    expect(outbox(home).at(-1)).toMatchObject({ state: 'acked', attempts: 1 });
+    expect(outbox().at(-1)).toMatchObject({ state: 'acked', attempts: 1 });
     const retried = await connected.call('subagents', { action: 'retry', target: '1' });
     expect(retried.value).toMatchObject({ status: 'accepted', number: 2 });
     const all = await connected.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 60 });
@@ -250,31 +197,23 @@ describe('sessions_spawn', () => {
   });
 
   test('stop ends what runs, and a wait that is given up leaves it running', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home);
-    const spawned = await connected.call('sessions_spawn', { task: '[[hang]]' });
+    const { value } = await connected.call('sessions_spawn', { task: '[[hang]]' });
     const waited = await connected.call('subagents', { action: 'wait', target: 'last', timeoutSeconds: 0.2 });
     expect(waited.value).toMatchObject({ status: 'timeout', runs: [{ number: 1 }] });
-    const sent = await connected.call('sessions_send', {
-      sessionKey: 'last',
-      message: 'more',
-      timeoutSeconds: 0,
-    });
+    const message = { sessionKey: 'last', message: 'more', timeoutSeconds: 0 };
+    const sent = await connected.call('sessions_send', message);
     expect(sent.value).toMatchObject({ status: 'accepted', turn: 2 });
     const stopped = await connected.call('subagents', { action: 'stop', target: 'all' });
-    expect(stopped.value).toMatchObject({
-      status: 'done',
-      stopped: [{ runId: spawned.value.runId }],
-      survivors: [],
-    });
-    const { turn } = withRuns(home.paths, (db) => getRun(String(spawned.value.runId), db)) ?? {};
+    const done = { status: 'done', stopped: [{ runId: value.runId }], survivors: [] };
+    expect(stopped.value).toMatchObject(done);
+    const { turn } = withRuns(home.paths, (db) => getRun(String(value.runId), db)) ?? {};
     expect(turn?.state).toBe('stopped');
   });
 });
 
 describe('subagents wait', () => {
   test('without a target is for the runs of its own session', async () => {
-    using home = temporaryHome();
     await using other = await connect(home);
     await other.call('sessions_spawn', { task: '[[hang]]' });
     await using connected = await connect(home);
@@ -286,7 +225,6 @@ describe('subagents wait', () => {
   });
 
   test('shows a session that another one has stopped its run, once, and stop all leaves what others asked for', async () => {
-    using home = temporaryHome();
     await using owner = await connect(home);
     await owner.call('sessions_spawn', { task: '[[hang]]', label: 'one' });
     await using other = await connect(home);
@@ -296,18 +234,15 @@ describe('subagents wait', () => {
     const single = await other.call('subagents', { action: 'stop', target: 'one' });
     expect(single.value).toMatchObject({ stopped: [{ number: 1, work: true, waitingMessages: 0 }] });
     const waited = await owner.call('subagents', { action: 'wait', timeoutSeconds: 60 });
-    expect(waited.value).toMatchObject({
-      status: 'ended',
-      runs: [{ number: 1, status: 'stopped', stoppedBy: 'a session of claude over MCP' }],
-    });
+    const run = { number: 1, status: 'stopped', stoppedBy: 'a session of claude over MCP' };
+    expect(waited.value).toMatchObject({ status: 'ended', runs: [run] });
     expect(waited.news).toContain('stopped by a session of claude over MCP');
     const after = await owner.call('subagents', { action: 'wait', timeoutSeconds: 60 });
     expect([after.value, after.news]).toEqual([{ status: 'ended', runs: [] }, undefined]);
-    expect(outbox(home)).toMatchObject([{ state: 'acked', attempts: 1 }]);
+    expect(outbox()).toMatchObject([{ state: 'acked', attempts: 1 }]);
   });
 
   test('gives the result with its answer, and nobody tells it once more', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home);
     await connected.call('sessions_spawn', { task: 'quick' });
     const waited = await connected.call('subagents', { action: 'wait', timeoutSeconds: 60 });
@@ -316,14 +251,13 @@ describe('subagents wait', () => {
     const sent = { sessionKey: 'last', message: '[[no-result 3]]', timeoutSeconds: 60 };
     expect((await connected.call('sessions_send', sent)).isError).toBe(true);
     expect((await connected.call('agents_list')).news).toBeUndefined();
-    expect(outbox(home)).toMatchObject([
+    expect(outbox()).toMatchObject([
       { state: 'acked', attempts: 1 },
       { state: 'acked', attempts: 1 },
     ]);
   });
 
   test('tells the client again and again that it is worth waiting', async () => {
-    using home = temporaryHome();
     await using connected = await connect(home);
     const said: (string | undefined)[] = [];
     const wait = { action: 'wait', timeoutSeconds: 6 };
@@ -337,7 +271,6 @@ describe('subagents wait', () => {
 
 describe('an open server', () => {
   test('starts what waits, without being called', async () => {
-    using home = temporaryHome();
     await using _ = await connect(home);
     const { runId } = withRuns(home.paths, (db) => {
       const inserted = spawn(db, { key: keyOf(projectIn(home)), cwd: home.path, createdAtMs: Date.now() });

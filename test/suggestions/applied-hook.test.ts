@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { HookEvent } from '../../src/hooks/event.ts';
 import { parseHookEvent } from '../../src/hooks/hooks.ts';
 import { answerDeclared } from '../../src/suggestions/applied-hook.ts';
-import type { HookDeclaration } from '../../src/suggestions/suggestion.ts';
+import type { HookDeclaration } from '../../src/suggestions/model/suggestion.ts';
 import { cpuTimeMs } from '../support/cpu-time.ts';
 
 const APP = '/home/dev/app';
@@ -10,14 +10,8 @@ const PROJECT = { name: 'app', path: APP, spellings: [APP, '/home/dev/app-worktr
 const TEXT = 'Push a tag.';
 
 function eventOf(tool: string, input: object, name = 'PreToolUse'): HookEvent {
-  const event = parseHookEvent({
-    hook_event_name: name,
-    session_id: 's',
-    cwd: APP,
-    tool_name: tool,
-    tool_input: input,
-    error: 'x',
-  });
+  const call = { tool_name: tool, tool_input: input, error: 'x' };
+  const event = parseHookEvent({ hook_event_name: name, session_id: 's', cwd: APP, ...call });
   if (event === undefined) throw new Error('no event');
   return event;
 }
@@ -31,56 +25,35 @@ const isSaid = (hook: HookDeclaration, event: HookEvent) =>
 
 describe('answerDeclared()', () => {
   test('denies with the reason, or tells, and says nothing else', () => {
-    const before = { hookSpecificOutput: { hookEventName: 'PreToolUse' } };
     const call = eventOf('Bash', { command: 'ls' });
-    expect(answerDeclared(declared(), call, PROJECT)).toEqual({
-      hookSpecificOutput: {
-        ...before.hookSpecificOutput,
-        permissionDecision: 'deny',
-        permissionDecisionReason: TEXT,
-      },
-    });
-    expect(answerDeclared(declared({ action: 'tell' }), call, PROJECT)).toEqual({
-      hookSpecificOutput: { ...before.hookSpecificOutput, additionalContext: TEXT },
-    });
+    const said = (action: HookDeclaration['action']) => answerDeclared(declared({ action }), call, PROJECT);
+    const hookEventName = 'PreToolUse';
+    const denied = { hookEventName, permissionDecision: 'deny', permissionDecisionReason: TEXT };
+    expect(said('deny')).toEqual({ hookSpecificOutput: denied });
+    expect(said('tell')).toEqual({ hookSpecificOutput: { hookEventName, additionalContext: TEXT } });
   });
 
   test('is about its event and its tools, by their whole names', () => {
     expect(isSaid(declared(), eventOf('Bash', {}))).toBe(true);
     expect(isSaid(declared(), eventOf('BashOutput', {}))).toBe(false);
     expect(isSaid(declared(), eventOf('Bash', {}, 'PostToolUse'))).toBe(false);
-    expect(isSaid(declared({ event: 'PostToolUseFailure' }), eventOf('Bash', {}, 'PostToolUseFailure'))).toBe(
-      true,
-    );
+    const failure = eventOf('Bash', {}, 'PostToolUseFailure');
+    expect(isSaid(declared({ event: 'PostToolUseFailure' }), failure)).toBe(true);
     const start = parseHookEvent({ hook_event_name: 'SessionStart', cwd: APP, session_id: 's' });
     expect(start && isSaid(declared(), start)).toBe(false);
   });
 
-  const commands: [string, boolean][] = [
-    ['npm publish', true],
-    ['npm publish --tag next', true],
-    ['cd packages/a && npm publish', true],
-    ['npm test; npm publish | tee log', true],
-    ['CI=1 sudo -E npm publish', true],
-    ['(npm publish)', true],
-    ['if true; then npm publish; fi', true],
-    ['"npm" \'publish\'', true],
-    ['npm\tpublish', true],
-    ['npm publisher', false],
-    ['npm', false],
-    ['npm run publish', false],
-    ['echo "npm publish"', false],
-    ['echo npm publish', false],
-    ['git commit -m "npm publish; done"', false],
-    ['cat <<EOF\nnpm publish\nEOF', false],
-    ['', false],
-  ];
-  for (const [command, isMeant] of commands) {
-    test(`${isMeant ? 'is' : 'is not'} about ${JSON.stringify(command)}`, () => {
-      const hook = declared({ when: { command: 'npm publish' } });
-      expect(isSaid(hook, eventOf('Bash', { command }))).toBe(isMeant);
-    });
-  }
+  const isMeant = (command: string) =>
+    isSaid(declared({ when: { command: 'npm publish' } }), eventOf('Bash', { command }));
+  test.each([
+    ...['npm publish', 'npm publish --tag next', 'cd packages/a && npm publish', '(npm publish)'],
+    ...['npm test; npm publish | tee log', 'CI=1 sudo -E npm publish', 'if true; then npm publish; fi'],
+    ...['"npm" \'publish\'', 'npm\tpublish'],
+  ])('is about %j', (command) => expect(isMeant(command)).toBe(true));
+  test.each([
+    ...['npm publisher', 'npm', 'npm run publish', 'echo "npm publish"', 'echo npm publish', ''],
+    ...['git commit -m "npm publish; done"', 'cat <<EOF\nnpm publish\nEOF'],
+  ])('is not about %j', (command) => expect(isMeant(command)).toBe(false));
 
   test('is about a wrapper when the declaration names it', () => {
     const hook = declared({ when: { command: 'npx prisma' } });
@@ -88,7 +61,7 @@ describe('answerDeclared()', () => {
     expect(isSaid(hook, eventOf('Bash', { command: 'npx eslint' }))).toBe(false);
   });
 
-  const paths: [glob: string, file: string, isMeant: boolean][] = [
+  const paths: [glob: string, file: string, isAbout: boolean][] = [
     ['src/generated/**', `${APP}/src/generated/a/b.ts`, true],
     ['src/generated/**', '/home/dev/app-worktree/src/generated/a.ts', true],
     ['src/generated/**', 'src/generated/a.ts', true],
@@ -112,12 +85,11 @@ describe('answerDeclared()', () => {
     ['package.json', `${APP}/package.json`, true],
     ['package.json', `${APP}/package.jsonc`, false],
   ];
-  for (const [path, file, isMeant] of paths) {
-    test(`${path} ${isMeant ? 'is' : 'is not'} about ${file}`, () => {
+  for (const [path, file_path, isAbout] of paths)
+    test(`${path} ${isAbout ? 'is' : 'is not'} about ${file_path}`, () => {
       const hook = declared({ tools: ['Edit'], when: { path } });
-      expect(isSaid(hook, eventOf('Edit', { file_path: file }))).toBe(isMeant);
+      expect(isSaid(hook, eventOf('Edit', { file_path }))).toBe(isAbout);
     });
-  }
 
   test('reads the path of a notebook, and is about no call without one', () => {
     const hook = declared({ tools: ['NotebookEdit'], when: { path: '*.ipynb' } });

@@ -54,18 +54,16 @@ describe('findTargetFile()', () => {
     ['one that is not there yet', '../new/run.sh', '.claude/CLAUDE.md'],
     ['one by way of a link that is none', '../AGENTS.md', '.claude/CLAUDE.md'],
   ];
-  for (const [name, to, link] of links) {
-    test(`refuses a link to ${name}`, () => {
-      putFile(at('outside', 'CLAUDE.md'), 'x');
-      putFile(at('app', '.git', 'config'), 'x');
-      mkdirSync(at('app-other'));
-      putFile(at('app', 'Makefile'), 'all:');
-      symlinkSync('Makefile', at('app', 'AGENTS.md'));
-      if (link.includes('/')) mkdirSync(at('app', '.claude'));
-      symlinkSync(to.replace('$ROOT', root), at('app', link));
-      expect(() => target('.claude/CLAUDE.md')).toThrow(Refused);
-    });
-  }
+  test.each(links)('refuses a link to %s', (_name, to, link) => {
+    putFile(at('outside', 'CLAUDE.md'), 'x');
+    putFile(at('app', '.git', 'config'), 'x');
+    mkdirSync(at('app-other'));
+    putFile(at('app', 'Makefile'), 'all:');
+    symlinkSync('Makefile', at('app', 'AGENTS.md'));
+    if (link.includes('/')) mkdirSync(at('app', '.claude'));
+    symlinkSync(to.replace('$ROOT', root), at('app', link));
+    expect(() => target('.claude/CLAUDE.md')).toThrow(Refused);
+  });
 
   test('refuses what leads out by itself', () => {
     expect(() => findTargetFile(at('app'), at('app', '..', 'outside', 'x.md'))).toThrow(Refused);
@@ -82,72 +80,48 @@ describe('findTargetFile()', () => {
 });
 
 describe('findBase()', () => {
-  const request = (changes: Partial<BaseRequest> = {}): BaseRequest => ({
-    scope: 'own',
-    place: { claudeDirectory: at('home', '.claude') },
-    project: { name: 'here', path: at('app') },
-    ...changes,
-  });
-  const own = { project: 'app', projectPath: '' };
+  const base = (project: string, projectPath: string, changes: Partial<BaseRequest> = {}) => {
+    const place = { claudeDirectory: at('home', '.claude') };
+    const here = { name: 'here', path: at('app') };
+    return findBase({ project, projectPath }, { scope: 'own', place, project: here, ...changes });
+  };
 
-  test("is the suggestion's own project, wherever the user is", () => {
-    const base = findBase({ ...own, projectPath: at('outside') }, request());
-    expect(base).toMatchObject({
+  test("is the suggestion's own project, wherever the user is", () =>
+    expect(base('app', at('outside'))).toEqual({
       scope: 'project',
       directory: at('outside', '.claude'),
       root: at('outside'),
-    });
-  });
+    }));
 
-  test("is the user's project for a suggestion of none, and of this name", () => {
-    for (const project of ['all', 'here']) {
-      expect(findBase({ project, projectPath: '' }, request())).toMatchObject({
-        scope: 'project',
-        directory: at('app', '.claude'),
-      });
-    }
-  });
+  test.each(['all', 'here'])("is the user's project for a suggestion that is about no path: %s", (project) =>
+    expect(base(project, '')).toMatchObject({ scope: 'project', directory: at('app', '.claude') }),
+  );
 
   test('is the directory of the client with --global, which may be a link', () => {
     mkdirSync(at('home'));
     symlinkSync(at('outside'), at('home', '.claude'));
-    expect(findBase({ ...own, projectPath: at('app') }, request({ scope: 'global' }))).toMatchObject({
-      scope: 'global',
-      directory: at('home', '.claude'),
-      root: at('outside'),
-    });
+    const directory = at('home', '.claude');
+    const found = { scope: 'global', directory, root: at('outside') } as const;
+    expect(base('app', at('app'), { scope: 'global' })).toEqual(found);
   });
 
   test('is found below a link also where the directory of the client does not exist yet', () => {
     symlinkSync(at('outside'), at('home'));
-    const base = findBase(own, request({ scope: 'global' }));
-    expect(base).toMatchObject({ root: at('outside', '.claude') });
-    expect(findTargetFile(at('outside', '.claude'), at('home', '.claude', 'CLAUDE.md'))).toMatchObject({
-      path: at('outside', '.claude', 'CLAUDE.md'),
-      missing: [at('outside', '.claude')],
-    });
+    const root = at('outside', '.claude');
+    expect(base('app', '', { scope: 'global' })).toMatchObject({ root });
+    const file = { path: join(root, 'CLAUDE.md'), missing: [root] };
+    expect(findTargetFile(root, at('home', '.claude', 'CLAUDE.md'))).toEqual(file);
   });
 
-  const refusals: [string, () => ReturnType<typeof findBase>][] = [
-    [
-      'a project of which only the name is known',
-      () => findBase({ project: 'other', projectPath: '' }, request()),
-    ],
-    ['a project that is gone', () => findBase({ ...own, projectPath: at('gone') }, request())],
-    ['a project that is a file', () => findBase({ ...own, projectPath: putFile(at('f'), '') }, request())],
-    ['a relative path', () => findBase({ ...own, projectPath: 'app' }, request())],
-    [
-      'the home directory, whose .claude is for all projects',
-      () => {
-        mkdirSync(at('home', '.claude'), { recursive: true });
-        return findBase(
-          { project: 'all', projectPath: '' },
-          request({ project: { name: 'home', path: at('home') } }),
-        );
-      },
-    ],
-  ];
-  for (const [name, find] of refusals) {
-    test(`refuses ${name}`, () => expect(find).toThrow(Refused));
-  }
+  const atHome = () => {
+    mkdirSync(at('home', '.claude'), { recursive: true });
+    return base('all', '', { project: { name: 'home', path: at('home') } });
+  };
+  test.each<[what: string, find: () => unknown]>([
+    ['a project of which only the name is known', () => base('other', '')],
+    ['a project that is gone', () => base('app', at('gone'))],
+    ['a project that is a file', () => base('app', putFile(at('f'), ''))],
+    ['a relative path', () => base('app', 'app')],
+    ['the home directory, whose .claude is for all projects', atHome],
+  ])('refuses %s', (_what, find) => expect(find).toThrow(Refused));
 });

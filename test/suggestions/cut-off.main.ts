@@ -2,7 +2,7 @@ import { readDatabase } from '../../src/hooks/store/use-database.ts';
 import { locate } from '../../src/setup/manifest.ts';
 import { planApply } from '../../src/suggestions/apply.ts';
 import { carryOut, listEarlier } from '../../src/suggestions/decide.ts';
-import { findSuggestions } from '../../src/suggestions/store.ts';
+import { findSuggestions } from '../../src/suggestions/model/store.ts';
 
 /** A process that is killed when it has changed the files and not yet recorded it.   bun cut-off.main.ts ID */
 const place = locate(process.env, process.platform);

@@ -6,7 +6,7 @@ import { parseHookEvent } from '../../src/hooks/hooks.ts';
 import { record } from '../../src/hooks/store/record.ts';
 import { searchErrorKB } from '../../src/lessons/store/error-search.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
-import type { Skill } from '../../src/suggestions/skill-files.ts';
+import type { Skill } from '../../src/suggestions/model/skill-files.ts';
 import type { Home } from './home.ts';
 import { type Payload, PROJECT } from './payloads.ts';
 

@@ -1,5 +1,5 @@
-import { findSuggestions, saveProposals } from '../../src/suggestions/store.ts';
-import { readProposal, type Suggestion } from '../../src/suggestions/suggestion.ts';
+import { findSuggestions, saveProposals } from '../../src/suggestions/model/store.ts';
+import { readProposal, type Suggestion } from '../../src/suggestions/model/suggestion.ts';
 import { type Home, readRows } from './home.ts';
 import { installedIn } from './installed.ts';
 import { withDatabase } from './seed.ts';

@@ -7,7 +7,7 @@ import { type EventType, insertEvent, queryEvents, type StoredEvent } from '../.
 import { recordIn, sqliteErrorCode } from '../../database/sqlite.ts';
 import { isEditingTool } from '../../lessons/command.ts';
 import { countShown, isForgotten, recordSeen } from '../../lessons/store/error-entries.ts';
-import { markShown, registerCached } from '../../suggestions/store.ts';
+import { markShown, registerCached } from '../../suggestions/model/store.ts';
 import type { CallRecord, Origin, Recording, ToolError } from '../decision.ts';
 
 /**
@@ -24,7 +24,7 @@ export function record(recordings: readonly Recording[], paths: StatePaths, db: 
 }
 
 /** Writes what waits in the spool, inside the caller's transaction; after its commit the files are to be discarded. */
-export function applySpool(paths: StatePaths, db: Db): TakenSpool {
+export function applySpool(paths: StatePaths, db: Db) {
   const taken = takeSpool(paths, db);
   for (const recording of taken.recordings) applyWaiting(recording, db);
   return taken;
@@ -61,8 +61,13 @@ export function apply(recording: Recording, db: Db, source: TranscriptSource = {
       registerCached(recording.since, db);
       markShown(recording.ids, db);
       return true;
-    case 'tool-use':
-      return applyToolUse(recording, db);
+    case 'tool-use': {
+      const { at, meta, isUnfinished } = recording;
+      if (isKnownCall(recording.toolUseId, db)) return false;
+      if (typeof meta.skill === 'string') append(recording, 'skill_used', { skillName: meta.skill }, db);
+      append(recording, 'tool_use', { ...callData(recording, at), meta, success: true, isUnfinished }, db);
+      return true;
+    }
     case 'tool-errors': {
       let isNew = false;
       for (const error of recording.errors) {
@@ -79,22 +84,17 @@ export function apply(recording: Recording, db: Db, source: TranscriptSource = {
       append(recording, 'subagent_stop', { agentId, agentType, delayMsMax: source.delayMsMax }, db);
       return true;
     }
-    case 'session-end': {
-      const summary = summarizeSession(recording.at.sessionId, recording.reason, db);
-      append(recording, 'session_summary', summary, db);
+    case 'session-end':
+      append(
+        recording,
+        'session_summary',
+        summarizeSession(recording.at.sessionId, recording.reason, db),
+        db,
+      );
       return true;
-    }
     default:
       return unreachable(recording);
   }
-}
-
-function applyToolUse(recording: Extract<Recording, { kind: 'tool-use' }>, db: Db): boolean {
-  if (isKnownCall(recording.toolUseId, db)) return false;
-  const { at, meta, isUnfinished } = recording;
-  if (typeof meta.skill === 'string') append(recording, 'skill_used', { skillName: meta.skill }, db);
-  append(recording, 'tool_use', { ...callData(recording, at), meta, success: true, isUnfinished }, db);
-  return true;
 }
 
 /** The keys under which a call stands in `events.data`. */
@@ -216,12 +216,17 @@ function isKnownPrompt(prompt: Prompt, { delayMsMax }: TranscriptSource, db: Db)
   const ms = Date.parse(ts);
   const span =
     delayMsMax === undefined ? around(ts, QUEUED_MS_MAX, CLOCK_MS_MAX) : around(ts, CLOCK_MS_MAX, delayMsMax);
-  const own = readMoments('prompt', { sessionId }, span, db);
-  if (delayMsMax === undefined) return own.some((row) => isSame(row, prompt) && isOfHook(row, ms));
-  if (own.some((row) => isOfTranscript(row, ms, delayMsMax) && row.data.text === prompt.text)) return true;
+  const own = readMoments('prompt', ['session_id', sessionId], span, db);
+  const same = own.filter(({ data }) => data.text === prompt.text);
+  // The length distinguishes prompts whose text is not stored.
+  if (delayMsMax === undefined)
+    return same.some((row) => row.data.charCount === prompt.charCount && isOfHook(row, ms));
+  if (same.some((row) => isOfTranscript(row, ms, delayMsMax))) return true;
   if (own.some((row) => Math.abs(row.atMs - ms) <= SAME_PROMPT_MS)) return true;
   const near = around(ts, COPIED_PROMPT_MS, COPIED_PROMPT_MS);
-  return readMoments('prompt', { projectPath }, near, db).some((row) => row.data.text === prompt.text);
+  return readMoments('prompt', ['project_path', projectPath], near, db).some(
+    (row) => row.data.text === prompt.text,
+  );
 }
 
 /** Whether the end of this sub-agent is recorded already. */
@@ -229,7 +234,7 @@ function isKnownStop({ at }: Stop, { delayMsMax }: TranscriptSource, db: Db): bo
   const { ts, sessionId, agentId } = at;
   const ms = Date.parse(ts);
   const near = around(ts, HOOK_DELAY_MS_MAX, HOOK_DELAY_MS_MAX);
-  return readMoments('subagent_stop', { sessionId }, near, db).some(
+  return readMoments('subagent_stop', ['session_id', sessionId], near, db).some(
     (row) =>
       (row.data.agentId ?? null) === agentId &&
       (delayMsMax === undefined ? isOfHook(row, ms) : isOfTranscript(row, ms, delayMsMax)),
@@ -251,30 +256,17 @@ function isOfTranscript({ atMs, data }: Moment, ms: number, delayMsMax: number):
   return ms - atMs <= CLOCK_MS_MAX && atMs - ms <= laterMsMax;
 }
 
-/** The length distinguishes prompts whose text is not stored. */
-function isSame({ data }: Moment, { text, charCount }: Prompt): boolean {
-  return data.text === text && data.charCount === charCount;
-}
-
-type Whose = { readonly sessionId: string } | { readonly projectPath: string | null };
+type Whose = readonly [column: 'session_id' | 'project_path', value: string | null];
 
 function readMoments(
   type: 'prompt' | 'subagent_stop',
-  whose: Whose,
-  [from, until]: [string, string],
+  [column, value]: Whose,
+  span: readonly [from: string, until: string],
   db: Db,
 ): Moment[] {
-  const [column, value] =
-    'sessionId' in whose ? ['session_id', whose.sessionId] : ['project_path', whose.projectPath];
-  return db.sqlite
-    .all(
-      `SELECT ts, data FROM events WHERE ${column} IS ? AND ts BETWEEN ? AND ? AND type = ?`,
-      value ?? null,
-      from,
-      until,
-      type,
-    )
-    .map((row) => ({ atMs: Date.parse(String(row.ts)), data: recordIn(row.data) }));
+  const sql = `SELECT ts, data FROM events WHERE ${column} IS ? AND ts BETWEEN ? AND ? AND type = ?`;
+  const rows = db.sqlite.all(sql, value, ...span, type);
+  return rows.map((row) => ({ atMs: Date.parse(String(row.ts)), data: recordIn(row.data) }));
 }
 
 function around(ts: string, beforeMs: number, afterMs: number): [string, string] {
@@ -322,23 +314,17 @@ export function spool(recordings: readonly Recording[], paths: StatePaths, nowMs
   }
 }
 
-type TakenSpool = {
-  readonly recordings: readonly Recording[];
-  /** To be called after the commit: removes the files. */
-  readonly discard: () => void;
-};
-
 /**
  * Reads the waiting recordings, oldest first, inside the caller's transaction. Their names are stored with them: a
- * crash before the files are removed must not count them twice.
+ * crash before the files are removed must not count them twice. `discard`: removes them, after the commit.
  */
-function takeSpool(paths: StatePaths, db: Db): TakenSpool {
-  if (!isSpoolWaiting(paths)) return { recordings: [], discard: () => {} };
+function takeSpool(paths: StatePaths, db: Db) {
+  const recordings: Recording[] = [];
+  if (!isSpoolWaiting(paths)) return { recordings, discard: () => {} };
   const fs = process.getBuiltinModule('node:fs');
   // The writer before us may have just taken the last file and removed the folder.
   const names = lookOr(() => fs.readdirSync(paths.spool), []);
   const done: string[] = [];
-  const recordings: Recording[] = [];
   let takenCount = 0;
   for (const name of names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()) {
     if (takenCount === FILES_TAKEN_MAX) break;

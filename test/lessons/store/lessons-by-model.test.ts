@@ -15,8 +15,8 @@ import {
   wasDoubted,
   withdrawLesson,
 } from '../../../src/lessons/store/model-lessons.ts';
-import { listSuggestions, saveProposals } from '../../../src/suggestions/store.ts';
-import { readProposal } from '../../../src/suggestions/suggestion.ts';
+import { listSuggestions, saveProposals } from '../../../src/suggestions/model/store.ts';
+import { readProposal } from '../../../src/suggestions/model/suggestion.ts';
 import { madeCalls, storeCalls } from '../../analysis/made-calls.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 import { PROJECT } from '../../support/payloads.ts';

@@ -1,6 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { Db } from '../../src/database/connection.ts';
-import { getDb } from '../../src/database/db.ts';
+import { describe, expect, test } from 'bun:test';
 import {
   decideSuggestion,
   expireSuggestions,
@@ -10,10 +8,11 @@ import {
   registerCached,
   saveProposals,
   unseenIds,
-} from '../../src/suggestions/store.ts';
-import { type Proposal, suggestionId } from '../../src/suggestions/suggestion.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
-import { rule, seedAnalysis } from '../support/seed.ts';
+} from '../../../src/suggestions/model/store.ts';
+import { type Proposal, suggestionId } from '../../../src/suggestions/model/suggestion.ts';
+import { madeProposal } from '../../support/decided.ts';
+import { databasePerTest, homePerTest } from '../../support/per-test.ts';
+import { rule, seedAnalysis } from '../../support/seed.ts';
 
 const SHOP = '/home/dev/shop';
 const IN_SHOP = { project: 'shop', projectPath: SHOP, origin: 'analysis' } as const;
@@ -21,29 +20,12 @@ const FOR_SHOP = { name: 'shop', spellings: [SHOP, `${SHOP}/`] };
 const FIRST = '2026-11-20T09:00:00.000Z';
 const LATER = '2026-11-21T09:00:00.000Z';
 
-let home: Home;
-let db: Db;
-beforeEach(() => {
-  home = temporaryHome();
-  db = getDb(home.paths, { mode: 'write', busyTimeoutMs: 1000 });
-});
-afterEach(() => {
-  db.sqlite.close();
-  home[Symbol.dispose]();
-});
+const home = homePerTest();
+const db = databasePerTest(home);
 
-function proposal(text: string, changes: Partial<Proposal> = {}): Proposal {
-  return {
-    type: 'claude_md',
-    summary: `about ${text}`,
-    evidence: '',
-    text,
-    priority: 1,
-    details: {},
-    ...changes,
-  };
-}
-
+const proposal = (text: string, changes: Partial<Proposal> = {}) =>
+  madeProposal(text, { summary: `about ${text}`, priority: 1, ...changes });
+const skill = (text: string) => proposal(text, { type: 'skill', details: { skillName: 'deploy' } });
 const save = (ts: string, ...proposals: Proposal[]) => saveProposals(proposals, { ...IN_SHOP, ts }, db);
 const statusOf = (id: string | undefined) => findSuggestions(id ?? '-', db)[0]?.status;
 
@@ -67,7 +49,6 @@ describe('suggestionId()', () => {
   });
 
   test('of a skill is that of its name, so that new words for it are not a new skill', () => {
-    const skill = (text: string) => proposal(text, { type: 'skill', details: { skillName: 'deploy' } });
     expect(suggestionId(skill('one way'), SHOP)).toBe(suggestionId(skill('another way'), SHOP));
   });
 });
@@ -82,7 +63,6 @@ describe('saveProposals()', () => {
   });
 
   test('takes the newer words as long as nobody has decided, and the agreed ones afterwards', () => {
-    const skill = (text: string) => proposal(text, { type: 'skill', details: { skillName: 'deploy' } });
     const [id] = save(FIRST, skill('old steps'));
     save(LATER, skill('better steps'));
     expect(findOne(id)).toMatchObject({ text: 'better steps', summary: 'about better steps' });
@@ -113,33 +93,23 @@ function findOne(id: string | undefined) {
 describe('listSuggestions()', () => {
   test('returns those of the project and those of none, the most important first', () => {
     save(FIRST, proposal('low', { priority: 1 }), proposal('high', { priority: 9 }));
-    saveProposals([proposal('elsewhere')], { ...IN_SHOP, projectPath: '/home/dev/other', ts: FIRST }, db);
-    saveProposals(
-      [proposal('global', { priority: 5 })],
-      { ...IN_SHOP, project: 'all', projectPath: '', ts: FIRST },
-      db,
-    );
-    saveProposals([proposal('by name')], { ...IN_SHOP, projectPath: '', ts: FIRST }, db);
-    saveProposals([proposal('other name')], { ...IN_SHOP, project: 'x', projectPath: '', ts: FIRST }, db);
-    expect(listSuggestions({ project: FOR_SHOP }, db).map(({ text }) => text)).toEqual([
-      'high',
-      'global',
-      ...listSuggestions({ project: FOR_SHOP }, db)
-        .slice(2)
-        .map(({ text }) => text),
-    ]);
-    expect(new Set(listSuggestions({ project: FOR_SHOP }, db).map(({ text }) => text))).toEqual(
-      new Set(['high', 'global', 'low', 'by name']),
-    );
+    const saveIn = (project: string, projectPath: string, one: Proposal) =>
+      saveProposals([one], { ...IN_SHOP, project, projectPath, ts: FIRST }, db);
+    saveIn('shop', '/home/dev/other', proposal('elsewhere'));
+    saveIn('all', '', proposal('global', { priority: 5 }));
+    saveIn('shop', '', proposal('by name'));
+    saveIn('x', '', proposal('other name'));
+    const texts = listSuggestions({ project: FOR_SHOP }, db).map(({ text }) => text);
+    expect(texts.slice(0, 2)).toEqual(['high', 'global']);
+    expect(texts.slice(2).sort()).toEqual(['by name', 'low']);
     expect(listSuggestions({}, db)).toHaveLength(6);
   });
 
   test('returns only the wanted statuses', () => {
     const [shown, fresh] = save(FIRST, proposal('a'), proposal('b'));
     markShown([String(shown)], db);
-    expect(listSuggestions({ project: FOR_SHOP, statuses: ['new'] }, db).map(({ id }) => id)).toEqual([
-      String(fresh),
-    ]);
+    const found = listSuggestions({ project: FOR_SHOP, statuses: ['new'] }, db);
+    expect(found.map(({ id }) => id)).toEqual([String(fresh)]);
     expect(listSuggestions({ project: FOR_SHOP, statuses: [] }, db)).toEqual([]);
   });
 });
@@ -170,11 +140,10 @@ describe('decideSuggestion()', () => {
     expect(findOne(id)).toMatchObject({ status: 'shown', decidedTs: null, applied: null });
     decideSuggestion(findOne(id), { kind: 'dismissed', why: 'we have CI' }, LATER, db);
     expect(findOne(id)).toMatchObject({ status: 'dismissed', why: 'we have CI', decidedTs: LATER });
-    expect(db.sqlite.all('SELECT action, suggestion_type, summary FROM feedback ORDER BY id')).toEqual([
-      { action: 'accepted', suggestion_type: 'claude_md', summary: 'about a' },
-      { action: 'undone', suggestion_type: 'claude_md', summary: 'about a' },
-      { action: 'rejected', suggestion_type: 'claude_md', summary: 'about a' },
-    ]);
+    const actions = ['accepted', 'undone', 'rejected'];
+    expect(db.sqlite.all('SELECT action, suggestion_type, summary FROM feedback ORDER BY id')).toEqual(
+      actions.map((action) => ({ action, suggestion_type: 'claude_md', summary: 'about a' })),
+    );
   });
 });
 

@@ -1,5 +1,5 @@
-import { lookOr } from '../core/guards.ts';
-import type { Environment } from '../core/state-paths.ts';
+import { lookOr } from '../../core/guards.ts';
+import type { Environment } from '../../core/state-paths.ts';
 
 /** One of the user's commands and skills, by the name that calls it. */
 export type Skill = { readonly name: string; readonly scope: 'global' | 'project' };

@@ -1,6 +1,6 @@
-import { parseJson } from '../core/guards.ts';
-import type { Db } from '../database/connection.ts';
-import { type Row, recordIn, textIn } from '../database/sqlite.ts';
+import { parseJson } from '../../core/guards.ts';
+import type { Db } from '../../database/connection.ts';
+import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
 import {
   type Proposal,
   readDetails,
@@ -13,13 +13,7 @@ import {
 } from './suggestion.ts';
 
 /** By which analysis, and of which project, something was proposed. */
-type Proposed = {
-  /** `all` and an empty path: of no project. */
-  readonly project: string;
-  readonly projectPath: string;
-  readonly ts: string;
-  readonly origin: Suggestion['origin'];
-};
+type Proposed = Pick<Suggestion, 'project' | 'projectPath' | 'ts' | 'origin'>;
 
 /** Stores proposals and returns their ids. What is known keeps its status and first time; an expired one is new again. */
 export function saveProposals(proposals: readonly Proposal[], proposed: Proposed, db: Db): string[] {
@@ -66,13 +60,14 @@ type SuggestionFilter = {
   /** The project's name and spellings of its path; suggestions that belong to none are always among the answers. */
   readonly project?: { readonly name: string; readonly spellings: readonly string[] };
   readonly statuses?: readonly SuggestionStatus[];
-  readonly limit?: number;
 };
 
 /** Suggestions, the most important first; the order is the same as long as nothing is added. */
-export function listSuggestions({ project, statuses, limit }: SuggestionFilter, db: Db): Suggestion[] {
+export function listSuggestions(
+  { project, statuses = SUGGESTION_STATUSES }: SuggestionFilter,
+  db: Db,
+): Suggestion[] {
   if (!db.shape.has('suggestions', 'status')) return [];
-  const wanted = statuses ?? SUGGESTION_STATUSES;
   const paths = project?.spellings ?? [];
   // A row without a path is known by its project's name, as in analysis_cache.
   const ofProject =
@@ -81,11 +76,10 @@ export function listSuggestions({ project, statuses, limit }: SuggestionFilter, 
       : `(project_path IN (${paths.map(() => '?').join(', ') || 'NULL'}) OR (project_path = '' AND project IN (?, 'all')))`;
   return db.sqlite
     .all(
-      `SELECT * FROM suggestions WHERE ${ofProject} AND status IN (${wanted.map(() => '?').join(', ')})
-       ORDER BY priority DESC, ts, id LIMIT ?`,
+      `SELECT * FROM suggestions WHERE ${ofProject} AND status IN (${statuses.map(() => '?').join(', ')})
+       ORDER BY priority DESC, ts, id`,
       ...(project === undefined ? [] : [...paths, project.name]),
-      ...wanted,
-      limit ?? -1,
+      ...statuses,
     )
     .map(readSuggestion)
     .filter((suggestion) => suggestion !== undefined);

@@ -1,10 +1,10 @@
-import { isRecord, type Json, readRecord, readString, readTexts } from '../core/guards.ts';
-import { inertText } from '../core/inert-text.ts';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
-import { redactSecrets } from '../core/redact.ts';
-import { cleanText, cutText, fingerprint, oneLine } from '../core/text.ts';
-import { isFileTool, isShellTool } from '../lessons/command.ts';
-import { readLessonEvidence } from '../lessons/store/model-lessons.ts';
+import { isRecord, type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { isInstructionShaped } from '../../core/instruction-shape.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import { cleanText, cutText, fingerprint, oneLine } from '../../core/text.ts';
+import { isFileTool, isShellTool } from '../../lessons/command.ts';
+import { readLessonEvidence } from '../../lessons/store/model-lessons.ts';
 
 /** What may be proposed: a command for the user, a rule for CLAUDE.md, a hook, or a lesson that agents are told. */
 export const SUGGESTION_TYPES = ['skill', 'claude_md', 'hook', 'lesson'] as const;
