@@ -154,9 +154,7 @@ export function forbiddenDynamicImports(edges: readonly Edge[]): string[] {
 }
 
 /** The metafile of a bundler, as far as it is looked at here. */
-export type Metafile = {
-  readonly outputs: Readonly<Record<string, Output>>;
-};
+export type Metafile = { readonly outputs: Readonly<Record<string, Output>> };
 type Output = {
   readonly bytes: number;
   readonly entryPoint?: string;

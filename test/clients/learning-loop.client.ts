@@ -38,13 +38,7 @@ const INSTRUCTIONS = 'Run the deployment script for staging.';
 const DENIAL = 'CI publishes: push a tag.';
 const READ_NOTE = 'The port is set for each machine in settings.local.ini.';
 const HOOKS = [
-  {
-    event: 'PreToolUse',
-    tools: ['Bash'],
-    when: { command: 'npm publish' },
-    action: 'deny',
-    text: DENIAL,
-  },
+  { event: 'PreToolUse', tools: ['Bash'], when: { command: 'npm publish' }, action: 'deny', text: DENIAL },
   { event: 'PreToolUse', tools: ['Read'], when: { path: '*.ini' }, action: 'tell', text: READ_NOTE },
 ];
 const PROMPTS = [

@@ -8,11 +8,7 @@ export type ModelApi = 'anthropic' | 'responses' | 'gemini' | 'chat';
  * A call of a tool, whether the client offered it or not. Some tools of the Responses API take a text, and those of a
  * server have its namespace beside their name.
  */
-export type ToolCall = {
-  readonly name: string;
-  readonly input: Json | string;
-  readonly namespace?: string;
-};
+export type ToolCall = { readonly name: string; readonly input: Json | string; readonly namespace?: string };
 
 /** What is said of every answer. */
 const USAGE = { input: 100, output: 20 };

@@ -41,10 +41,7 @@ const OTHERS = {
   CODEX_API_KEY: 'other',
 };
 
-type House = {
-  readonly model: string;
-  readonly files: (place: Place) => Readonly<Record<string, string>>;
-};
+type House = { readonly model: string; readonly files: (place: Place) => Readonly<Record<string, string>> };
 
 const HOUSES: Readonly<Record<Name, House>> = {
   codex: {

@@ -69,10 +69,7 @@ for (const name of NAMES) {
     afterAll(() => workspace.remove());
 
     test('prints its version in the form that is read', async () => {
-      const end = await runCommand(client.name, ['--version'], {
-        env: workspace.env,
-        timeoutMs: 20_000,
-      });
+      const end = await runCommand(client.name, ['--version'], { env: workspace.env, timeoutMs: 20_000 });
       const version = client.version.read(end.kind === 'exited' ? end.stdout : '');
       expect(client.version.measured).toContain(version ?? '');
     });

@@ -424,11 +424,7 @@ suite('gemini', () => {
     const workspace = await makeWorkspace('gemini');
     try {
       const told = async (model: string) => {
-        const turn = await runTurn(workspace, client, {
-          model,
-          thinking: 'low',
-          script: answers(),
-        });
+        const turn = await runTurn(workspace, client, { model, thinking: 'low', script: answers() });
         return readRecord(readRecord(turn.questions[0]?.body ?? {}, 'generationConfig'), 'thinkingConfig');
       };
       expect(await told('gemini-2.5-flash')).toEqual({ includeThoughts: true, thinkingBudget: 1024 });

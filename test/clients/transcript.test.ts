@@ -193,9 +193,7 @@ describe('readEntry() and calls', () => {
         one.failure(
           one.call('Bash', { command: 'x' }),
           '<error>Command was aborted before completion</error>',
-          {
-            toolUseResult: { stdout: '', interrupted: true },
-          },
+          { toolUseResult: { stdout: '', interrupted: true } },
         ),
     ],
   ];

@@ -81,10 +81,7 @@ describe('many hooks at once', () => {
       await runHookProcess(prompt('before'), { home: home.path });
       const holder = Bun.spawn(
         [process.execPath, `${ROOT}/test/support/hold-lock.main.ts`, home.paths.database],
-        {
-          stdin: 'pipe',
-          stdout: 'pipe',
-        },
+        { stdin: 'pipe', stdout: 'pipe' },
       );
       await holder.stdout.getReader().read();
       const texts = Array.from({ length: 50 }, (_, index) => `prompt number ${index}`);

@@ -42,11 +42,7 @@ export function openHook(home: string, name = 'prompt-logger'): OpenHook {
     return peakBytes;
   };
   const ended = Promise.all([child.exited, child.stdout.bytes(), watch()]).then(
-    ([code, stdout, peakBytes]) => ({
-      exitCode: child.signalCode === null ? code : null,
-      stdout,
-      peakBytes,
-    }),
+    ([code, stdout, peakBytes]) => ({ exitCode: child.signalCode === null ? code : null, stdout, peakBytes }),
   );
   return {
     write: async (part) => {
