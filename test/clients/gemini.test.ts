@@ -113,7 +113,6 @@ describe('command()', () => {
     expect(thinking({ thinking: 'medium' })).toEqual(configs(8192, 'MEDIUM'));
     expect(thinking({ thinking: 'high' })).toEqual(configs(24_576, 'HIGH'));
     expect(thinking({})).toBeUndefined();
-    expect(command({ model: '--evil' }).args).toContain('--model=--evil');
   });
 
   test('keeps the login from commands, and does not pass on what moves the prompt to arguments', () => {
@@ -126,12 +125,6 @@ describe('command()', () => {
 });
 
 describe('the policy', () => {
-  const _ALL = [
-    ...['glob', 'google_web_search', 'grep_search', 'list_directory', 'read_file', 'replace'],
-    ...['run_shell_command', 'web_fetch', 'write_file', 'write_todos'],
-  ];
-  const _READING = ['glob', 'grep_search', 'list_directory', 'read_file'];
-
   test('denies commands in the background before it allows commands, whatever is allowed', () => {
     const [first] = rules(policed({ allow: ['*'] }));
     expect(first).toMatchObject({ toolName: 'run_shell_command', decision: 'deny' });
@@ -148,31 +141,10 @@ describe('the policy', () => {
 });
 
 describe('reader()', () => {
-  test('tells of a whole turn in its order', () => {
-    const { events, conclusion } = read('work');
-    expect(events.map(({ kind }) => kind)).toEqual([
-      ...(['session', 'tool-call', 'tool-result', 'tool-call', 'tool-result', 'tool-call'] as const),
-      ...(['tool-result', 'tool-call', 'tool-result', 'tool-call', 'tool-call', 'tool-call'] as const),
-      ...(['tool-result', 'tool-result', 'tool-result', 'text', 'text', 'text', 'usage', 'result'] as const),
-    ]);
-    const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [event] : []));
-    const results = events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
-    expect(calls.map(({ tool }) => tool)).toEqual([
-      ...['read_file', 'replace', 'run_shell_command', 'mcp_self-generation_echo_back'],
-      ...['run_shell_command', 'invoke_agent', 'read_file'],
-    ]);
-    expect(results.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
-    expect(results.map(({ isError }) => isError)).toEqual([false, false, false, false, true, true, true]);
-    expect(results[2]?.text.split('\n').sort()).toEqual(["it's", 'to-stdout']);
-    expect(results[4]?.text).toContain('Nothing can run in the background here.');
-    expect(conclusion).toEqual({
-      outcome: 'success',
-      text: '정답은 42입니다 👍\n\n"끝" @types/node',
-      error: null,
-      isModelRefused: false,
-      sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      usage: { ...NO_USAGE, inputTokens: 600, outputTokens: 120, cacheReadTokens: 0, model: 'scripted' },
-    });
+  test('tells of what commands printed and why one was refused, and of the words of the end', () => {
+    const texts = read('work').events.flatMap((event) => (event.kind === 'tool-result' ? [event.text] : []));
+    expect(texts[2]?.split('\n').sort()).toEqual(["it's", 'to-stdout']);
+    expect(texts[4]).toContain('Nothing can run in the background here.');
   });
 
   test('joins the pieces of a message, and begins another after anything else', () => {
