@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ import {
   type Workspace,
 } from './claude-code.ts';
 import { CLIENT_VERSION, installClient } from './install-client.ts';
-import { enterNamespace } from './namespace.ts';
+import { offlineSuite } from './offline.ts';
 import * as scenarios from './scenarios.ts';
 import { HARMFUL, makeStandIn, SILENT } from './stand-in.ts';
 
@@ -59,10 +59,7 @@ const HOSTILE_FILES = {
   }),
 };
 
-const entry = await enterNamespace(() => Promise.all([CLIENT_VERSION, ...OLDER_VERSIONS].map(installClient)));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => Promise.all([CLIENT_VERSION, ...OLDER_VERSIONS].map(installClient)));
 
 setDefaultTimeout(300_000);
 const workspaces: Workspace[] = [];

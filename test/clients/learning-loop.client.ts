@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ import {
   type Workspace,
 } from './claude-code.ts';
 import { CLIENT_VERSION, installClient } from './install-client.ts';
-import { enterNamespace } from './namespace.ts';
+import { offlineSuite } from './offline.ts';
 import * as scenarios from './scenarios.ts';
 
 /** The whole loop as a user goes through it: the real client, a scripted model, the built binary. */
@@ -48,10 +48,7 @@ const PROMPTS = [
   'To staging.',
 ];
 
-const entry = await enterNamespace(() => installClient(CLIENT_VERSION));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => installClient(CLIENT_VERSION));
 
 setDefaultTimeout(300_000);
 const ended: (() => Promise<void>)[] = [];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { resolutionText } from '../../src/lessons/errors/normalize-error.ts';
@@ -15,7 +15,7 @@ import {
   writeFiles,
 } from './claude-code.ts';
 import { CLIENT_VERSION, installClient } from './install-client.ts';
-import { enterNamespace } from './namespace.ts';
+import { offlineSuite } from './offline.ts';
 
 /** A flag, a variable, an argument, a directory as the fix: what is learnt of each in a session of the real client. */
 
@@ -193,10 +193,7 @@ async function makeUnrelated({ root, project }: Workspace): Promise<void> {
     git(project, 'config', key as string, value as string);
 }
 
-const entry = await enterNamespace(() => installClient(CLIENT_VERSION));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => installClient(CLIENT_VERSION));
 
 setDefaultTimeout(300_000);
 

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
-import { enterNamespace } from './namespace.ts';
+import { offlineSuite } from './offline.ts';
 import { type ModelAnswer, type Script, toolNames } from './one-shot-model.ts';
 import { MEMORY, subscriberLogin, USERS } from './one-shot-users.ts';
 import {
@@ -22,10 +22,7 @@ import {
 
 /** The four real clients, run by the commands of their adapters, and a scripted model; nothing can leave the machine. */
 
-const entry = await enterNamespace(() => Promise.all(CLIENT_NAMES.map(installCli)));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
 
 setDefaultTimeout(180_000);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { lookup } from 'node:dns/promises';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { BINARY } from '../support/program.ts';
 import { type Attempts, watchAttempts } from './attempts.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
-import { enterNamespace } from './namespace.ts';
+import { offlineSuite } from './offline.ts';
 import type { ModelRequest } from './one-shot-model.ts';
 import { inPlace, type Place } from './one-shot-users.ts';
 import { makeWorkspace, type Workspace } from './one-shot-workspace.ts';
@@ -22,10 +22,7 @@ import { makeWorkspace, type Workspace } from './one-shot-workspace.ts';
 const NAMES = ['codex', 'opencode'] as const;
 type Name = (typeof NAMES)[number];
 
-const entry = await enterNamespace(() => Promise.all(NAMES.map(installCli)));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => Promise.all(NAMES.map(installCli)));
 
 setDefaultTimeout(120_000);
 

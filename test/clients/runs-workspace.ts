@@ -17,7 +17,9 @@ import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ClientName } from '../support/clients.ts';
-import type { ModelRequest, Script } from './one-shot-model.ts';
+import { textsOf } from './checks.ts';
+import type { ToolCall } from './one-shot-dialects.ts';
+import { type ModelAnswer, type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
 import { routeIn, type Workspace } from './one-shot-workspace.ts';
 import { NO_ROUTE } from './route-of.ts';
 
@@ -97,6 +99,31 @@ export async function runTurn(workspace: Workspace, client: Client, turn: Turn):
   const others = requests.filter((one) => !isQuestion(one));
   return { end, command, events, conclusion, stdout, stderr, questions, others };
 }
+
+export const ANSWER = '다 했습니다 👍';
+
+/** The answers in their order, then a last word. */
+export function answers(...given: readonly (readonly ToolCall[] | ModelAnswer)[]): Script {
+  return (_request, index) => {
+    const answer = given[index] ?? { kind: 'text', text: ANSWER };
+    return 'kind' in answer ? answer : { kind: 'calls', calls: answer };
+  };
+}
+
+/** All that a request says. */
+export const texts = (request: ModelRequest | undefined) => textsOf(request?.body).join('\n');
+/** The tools that each of the turn's requests offers. */
+export const offered = ({ questions }: TurnRun) => questions.map((question) => toolNames(question).sort());
+/** What came of the turn's calls, as its reader tells it. */
+export const results = ({ events }: TurnRun) =>
+  events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
+
+const STAND_IN = join(import.meta.dir, 'mcp-stand-in.main.ts');
+export const MCP: NonNullable<TurnRequest['mcp']> = {
+  command: process.execPath,
+  args: [STAND_IN],
+  env: { STAND_IN_SECRET: 'secret-of-the-server' },
+};
 
 /** As it is by the second turn in the same directory. */
 async function linkKept(kept: string, link: string): Promise<void> {
