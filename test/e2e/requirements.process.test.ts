@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { getDb } from '../../src/database/db.ts';
 import type { Sqlite, Value } from '../../src/database/sqlite.ts';
@@ -26,7 +26,7 @@ import { isoBeforeNow, rule, seedAnalysis, seedErrors, seedFixes, withDatabase }
 const ERRORS = '이 프로젝트의 최근 에러 패턴:';
 const FIX = '  해결: ';
 const RULES = '적용할 프로젝트 규칙:';
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 
 const CODE_AGENTS = [
   'executor',
@@ -53,14 +53,10 @@ if (NODE_RUNNER.unusable) notTested('the scenarios under Node', NODE_RUNNER.unus
 for (const runner of RUNNERS) {
   const scenario = runner.unusable ? test.skip : test;
   const check = (title: string, body: (home: Home, start: Start) => Promise<void>) =>
-    scenario(
-      title,
-      async () => {
-        using home = temporaryHome();
-        await body(home, startWith(runner, home));
-      },
-      TIMEOUT_MS,
-    );
+    scenario(title, async () => {
+      using home = temporaryHome();
+      await body(home, startWith(runner, home));
+    });
 
   describe(`subagent-context through ${runner.name}`, () => {
     check('RA-401-1: injects into a code agent', async (home, start) => {
@@ -281,24 +277,20 @@ for (const runner of RUNNERS) {
 }
 
 describe('RA-406-1 under Node without its dependencies', () => {
-  test(
-    'RA-406-1: exits with 0 and says nothing when better-sqlite3 cannot be found',
-    async () => {
-      if (NODE_RUNNER.unusable) return void notTested('RA-406-1', NODE_RUNNER.unusable);
-      using home = temporaryHome();
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
-      mkdirSync(`${home.path}/alone`);
-      const alone = `${home.path}/alone/subagent-context.mjs`;
-      copyFileSync(`${DIST}/node/subagent-context.mjs`, alone);
-      const stdin = JSON.stringify(agentStart('executor'));
-      const result = await runProgram(['node', alone], { home: home.path, stdin });
-      expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
-      expect(readFileSync(home.paths.hookLog, 'utf8')).toContain('better-sqlite3 is not installed');
-      // The same file beside its dependency speaks, so silence above means something.
-      expect(contextOf(await startWith(NODE_RUNNER, home)('executor'))).toContain(ERRORS);
-    },
-    TIMEOUT_MS,
-  );
+  test('RA-406-1: exits with 0 and says nothing when better-sqlite3 cannot be found', async () => {
+    if (NODE_RUNNER.unusable) return void notTested('RA-406-1', NODE_RUNNER.unusable);
+    using home = temporaryHome();
+    seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+    mkdirSync(`${home.path}/alone`);
+    const alone = `${home.path}/alone/subagent-context.mjs`;
+    copyFileSync(`${DIST}/node/subagent-context.mjs`, alone);
+    const stdin = JSON.stringify(agentStart('executor'));
+    const result = await runProgram(['node', alone], { home: home.path, stdin });
+    expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+    expect(readFileSync(home.paths.hookLog, 'utf8')).toContain('better-sqlite3 is not installed');
+    // The same file beside its dependency speaks, so silence above means something.
+    expect(contextOf(await startWith(NODE_RUNNER, home)('executor'))).toContain(ERRORS);
+  });
 
   test('RA-406-1: the script has no import that could be missing', () => {
     const text = readFileSync(`${DIST}/node/subagent-context.mjs`, 'utf8');
