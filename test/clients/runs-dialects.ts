@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { ClientName } from '../support/clients.ts';
 import type { ToolCall } from './one-shot-dialects.ts';
-import { inPlace } from './one-shot-users.ts';
 
 /** How the clients name what their sub-agents can do, and what a project may bring for them. */
 
@@ -30,6 +29,14 @@ export type Dialect = {
   readonly plainTools: readonly string[];
   readonly projectMarks: readonly string[];
 };
+
+/** A configuration directory of OpenCode's that looks as if its package had been installed into it already. */
+const PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
+export const inPlace = (directory: string) => ({
+  [`${directory}/node_modules/.keep`]: '',
+  [`${directory}/package.json`]: JSON.stringify(PACKAGE),
+  [`${directory}/package-lock.json`]: JSON.stringify({ lockfileVersion: 3, packages: { '': PACKAGE } }),
+});
 
 /** The command that leaves a mark. */
 export const touch = (marks: string, mark: string) => `touch '${join(marks, mark)}'`;
