@@ -29,6 +29,7 @@ const ANSWERS = { resumed: 'again', announce: 'Result: done', denied: 'I could n
 const REFUSED = { isModelRefused: true };
 const BEGUN = { text: 'I begin.' };
 const NO_SESSION = { sessionId: null };
+const COST = { costUsd: 0.0001, costSource: 'client' } as const;
 const KILLED = 'ended by SIGKILL, without a result';
 
 const EXPECTED: Readonly<Record<ClientName, Expected>> = {
@@ -40,13 +41,7 @@ const EXPECTED: Readonly<Record<ClientName, Expected>> = {
     work: [
       'session text call result text call call result result call result call result text end',
       'Read Edit !Bash !Edit !Task',
-      {
-        inputTokens: 500,
-        outputTokens: 100,
-        costUsd: 0.0001,
-        costSource: 'client',
-        model: 'claude-haiku-5-5',
-      },
+      { ...{ inputTokens: 500, outputTokens: 100, model: 'claude-haiku-5-5' }, ...COST },
     ],
     answers: { ...ANSWERS, retried: 'after all' },
     failures: {

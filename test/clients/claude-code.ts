@@ -223,15 +223,11 @@ function parsedRecord(value: unknown): Json {
 }
 
 function hookResponsesIn(stdout: string): HookResponse[] {
-  return stdout
-    .split('\n')
-    .map(parsedRecord)
-    .filter((message) => message.subtype === 'hook_response')
-    .map((message) => ({
-      event: readString(message, 'hook_event') ?? '',
-      exitCode: message.exit_code,
-      outcome: message.outcome,
-      stdout: readString(message, 'stdout') ?? '',
-      stderr: readString(message, 'stderr') ?? '',
-    }));
+  const messages = stdout.split('\n').map(parsedRecord);
+  return messages.flatMap((message) => {
+    if (message.subtype !== 'hook_response') return [];
+    const said = (key: string) => readString(message, key) ?? '';
+    const { exit_code: exitCode, outcome } = message;
+    return [{ event: said('hook_event'), exitCode, outcome, stdout: said('stdout'), stderr: said('stderr') }];
+  });
 }

@@ -44,12 +44,7 @@ describe('command()', () => {
     ['may look where it would be asked', {}, 'dontAsk', NO_RULES],
     ['edits files where the requester does', { mode: 'edit' }, 'acceptEdits', NO_RULES],
     // The mode would let through `rm` and the like too.
-    [
-      'edits files where that is granted',
-      { allow: ['edit'] },
-      'dontAsk',
-      { ...NO_RULES, allow: ['Edit(./**)'] },
-    ],
+    ['edits files by a grant', { allow: ['edit'] }, 'dontAsk', { ...NO_RULES, allow: ['Edit(./**)'] }],
     ['leaves the judgement to the client', { mode: 'auto' }, 'auto', NO_RULES],
     [
       'has rules in the names of the client',
@@ -123,14 +118,7 @@ describe('the policy', () => {
     const policy = { allow: ['*'] };
     expect(offered(policy)).toBe(ALL);
     const denied = flagValue('--disallowedTools', { policy: { ...NO_POLICY, ...policy } })?.split(',');
-    const never = [
-      'Task',
-      'Agent',
-      'Bash(run_in_background:true)',
-      'Monitor',
-      'CronCreate',
-      'ScheduleWakeup',
-    ];
+    const never = 'Task Agent Bash(run_in_background:true) Monitor CronCreate ScheduleWakeup'.split(' ');
     expect(denied).toEqual(expect.arrayContaining(never));
     expect(command({}).env).toMatchObject({
       CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',

@@ -130,12 +130,8 @@ describe('launchClient()', () => {
     const env = { ...needed, ...secret, GEMINI_API_KEY: 'k' };
     await launchClient({ command, files, cwd: home, env, passedOn: FOR_COMMANDS }).exited;
     const lines = readFileSync(files.output, 'utf8').trim().split('\n');
-    expect(Object.fromEntries(lines.map((line) => line.split('=')))).toEqual({
-      ...needed,
-      SHELL: '/bin/sh',
-      GEMINI_API_KEY: 'k',
-      SELF_GENERATION_RUN: files.mark,
-    });
+    const added = { SHELL: '/bin/sh', GEMINI_API_KEY: 'k', SELF_GENERATION_RUN: files.mark };
+    expect(Object.fromEntries(lines.map((line) => line.split('=')))).toEqual({ ...needed, ...added });
   });
 
   test('finds the program on the PATH alone, and not where it is to work', () => {

@@ -41,13 +41,8 @@ describe('the permissions', () => {
     const patterns = found.flatMap(({ argsPattern }) => (argsPattern?.includes('push') ? [argsPattern] : []));
     const isDenied = (command: string) =>
       patterns.some((pattern) => new RegExp(pattern).test(JSON.stringify({ command })));
-    for (const command of [
-      'X=1 git push',
-      'sudo git push origin',
-      '/usr/bin/git push',
-      'a="b c" git push -f',
-    ])
-      expect(isDenied(command), command).toBeTrue();
+    const pushes = ['X=1 git push', 'sudo git push origin', '/usr/bin/git push', 'a="b c" git push -f'];
+    for (const command of pushes) expect(isDenied(command), command).toBeTrue();
     for (const command of ['git pull', 'legit pushy', 'git pusher'])
       expect(isDenied(command), command).toBeFalse();
   });
@@ -171,13 +166,8 @@ describe('reader()', () => {
     };
     const before = { ...NO_USAGE, inputTokens: 1000, outputTokens: 1000 };
     const turn = saidTurn([{ type: 'result', status: 'success', stats }]);
-    expect(readTurn(gemini, turn, before).conclusion.usage).toEqual({
-      ...NO_USAGE,
-      inputTokens: 300,
-      outputTokens: 50,
-      cacheReadTokens: 50,
-      model: 'main',
-    });
+    const used = { ...NO_USAGE, inputTokens: 300, outputTokens: 50, cacheReadTokens: 50, model: 'main' };
+    expect(readTurn(gemini, turn, before).conclusion.usage).toEqual(used);
     expect(read('routed').conclusion.usage).toMatchObject({ inputTokens: 200, outputTokens: 40 });
   });
 

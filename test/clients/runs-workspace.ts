@@ -12,16 +12,14 @@ import {
 } from '../../src/clients/client.ts';
 import { variablesNamed } from '../../src/clients/route.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
-import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
-import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ClientName } from '../support/clients.ts';
+import { REQUEST } from './adapter.ts';
 import { textsOf } from './checks.ts';
 import type { ToolCall } from './one-shot-dialects.ts';
 import { type ModelAnswer, type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
 import { routeIn, type Workspace } from './one-shot-workspace.ts';
-import { NO_ROUTE } from './route-of.ts';
 
 /** A turn of a client in a throw-away user's project, as the product runs it. */
 export type TurnRun = {
@@ -54,21 +52,9 @@ export async function runTurn(workspace: Workspace, client: Client, turn: Turn):
   const directory = changes.directory ?? (await mkdtemp(join(workspace.root, 'turn-')));
   const cwd = changes.cwd ?? join(workspace.root, 'project');
   await mkdir(cwd, { recursive: true });
-  const request: TurnRequest = {
-    prompt: 'What is the answer?',
-    session: { kind: 'new', id: crypto.randomUUID() },
-    model: null,
-    route: NO_ROUTE,
-    thinking: null,
-    policy: NO_POLICY,
-    permissions: ASKS_NEVER,
-    budgetUsd: null,
-    mcp: null,
-    agentDir: null,
-    ...changes,
-    cwd,
-    directory,
-  };
+  const session = { kind: 'new', id: crypto.randomUUID() } as const;
+  const usual = { ...REQUEST, prompt: 'What is the answer?', session };
+  const request: TurnRequest = { ...usual, ...changes, cwd, directory };
   const user = userOf({ client: client.name, agentDir: request.agentDir, cwd }, env);
   const route = routeIn({ name: client.name as ClientName, env }, request.model, user);
   const command = turnCommand(client, { ...request, route });

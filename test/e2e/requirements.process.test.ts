@@ -224,13 +224,8 @@ for (const runner of RUNNERS) {
 
     check('reads a database that was made by the specification alone', async (home, start) => {
       makeDatabaseOfTheSpecification(home);
-      expect(insideFrame(contextOf(await start('executor')))?.split('\n')).toEqual([
-        ERRORS,
-        `- ${ORDINARY_ERROR} (Bash)`,
-        `${FIX}"often"`,
-        RULES,
-        '- Use pnpm',
-      ]);
+      const told = [ERRORS, `- ${ORDINARY_ERROR} (Bash)`, `${FIX}"often"`, RULES, '- Use pnpm'];
+      expect(insideFrame(contextOf(await start('executor')))?.split('\n')).toEqual(told);
     });
 
     check('answers within two seconds when the project has ten thousand errors', async (home, start) => {
@@ -276,17 +271,8 @@ describe('REQ-RA-401 and the queries', () => {
     expect(names?.map((name) => name.slice(1, -1))).toEqual(CODE_AGENTS);
     const { subagentContext } = parseConfig({}).config;
     for (const name of CODE_AGENTS) expect(isCodeAgent(name, subagentContext), name).toBe(true);
-    const reading = [
-      'explore',
-      'researcher',
-      'analyst',
-      'planner',
-      'general-purpose',
-      'Explore',
-      'execut',
-      '',
-    ];
-    for (const name of reading) expect(isCodeAgent(name, subagentContext), name).toBe(false);
+    const reading = 'explore researcher analyst planner general-purpose Explore execut'.split(' ');
+    for (const name of [...reading, '']) expect(isCodeAgent(name, subagentContext), name).toBe(false);
   });
 
   test('the queries of SubagentStart use the indexes', () => {
@@ -339,20 +325,13 @@ function makeDatabaseOfTheSpecification(home: Home): void {
     'CREATE TABLE error_kb (id INTEGER PRIMARY KEY, error_normalized TEXT, resolution TEXT, use_count INTEGER)',
   );
   database.run('CREATE TABLE analysis_cache (id INTEGER PRIMARY KEY, ts TEXT, project TEXT, analysis JSON)');
-  database.run("INSERT INTO events VALUES (1, 1, 'tool_error', ?, 's', 'app', ?, ?)", [
-    isoBeforeNow(60),
-    PROJECT,
-    JSON.stringify({ tool: 'Bash', error: ORDINARY_ERROR }),
-  ]);
-  database.run("INSERT INTO error_kb VALUES (1, ?, 'seldom', 1), (2, ?, 'often', 5)", [
-    ORDINARY_ERROR,
-    ORDINARY_ERROR,
-  ]);
-  database.run('INSERT INTO analysis_cache VALUES (1, ?, ?, ?)', [
-    isoBeforeNow(60),
-    'app',
-    JSON.stringify({ suggestions: [rule('Use pnpm')] }),
-  ]);
+  const ts = isoBeforeNow(60);
+  const data = JSON.stringify({ tool: 'Bash', error: ORDINARY_ERROR });
+  database.run("INSERT INTO events VALUES (1, 1, 'tool_error', ?, 's', 'app', ?, ?)", [ts, PROJECT, data]);
+  const fixes = "INSERT INTO error_kb VALUES (1, ?, 'seldom', 1), (2, ?, 'often', 5)";
+  database.run(fixes, [ORDINARY_ERROR, ORDINARY_ERROR]);
+  const analysis = JSON.stringify({ suggestions: [rule('Use pnpm')] });
+  database.run("INSERT INTO analysis_cache VALUES (1, ?, 'app', ?)", [ts, analysis]);
   database.close();
 }
 
