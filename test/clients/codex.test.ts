@@ -123,6 +123,7 @@ describe('reader()', () => {
       codex,
       saidTurn([
         item({ type: 'reasoning', text: 'hm' }),
+        item({ type: 'agent_message', text: 'half of it' }, 'item.updated'),
         item({ type: 'todo_list', items: [{ text: 'one', completed: false }] }, 'item.started'),
         item({ type: 'todo_list', items: [{ text: 'one', completed: true }] }, 'item.updated'),
         item({ type: 'todo_list', items: [{ text: 'one', completed: true }] }),
