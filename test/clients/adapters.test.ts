@@ -17,7 +17,7 @@ type Expected = {
   /** The variable by which the client finds an agent's own login. */
   readonly agentDir: string | null;
   readonly version: readonly [printed: string, read: string];
-  /** The recorded turn: its events but for what is counted, its tools with a `!` where they failed, what it used. */
+  /** The recorded turn: its events but for usage, its tools with a `!` where they failed, what it used. */
   readonly work: readonly [events: string, tools: string, usage: Partial<Usage>];
   /** Other recordings, by their names: the text of a good end, and what is said of a bad one. */
   readonly answers: Readonly<Record<string, string>>;
@@ -30,6 +30,7 @@ const REFUSED = { isModelRefused: true };
 const BEGUN = { text: 'I begin.' };
 const NO_SESSION = { sessionId: null };
 const COST = { costUsd: 0.0001, costSource: 'client' } as const;
+const SHELL = 'run_shell_command';
 const KILLED = 'ended by SIGKILL, without a result';
 
 const EXPECTED: Readonly<Record<ClientName, Expected>> = {
@@ -92,8 +93,8 @@ const EXPECTED: Readonly<Record<ClientName, Expected>> = {
     agentDir: null,
     version: ['0.61.0\n', '0.61.0'],
     work: [
-      'session call result call result call result call result call call call result result result text text text end',
-      'read_file replace run_shell_command mcp_self-generation_echo_back !run_shell_command !invoke_agent !read_file',
+      `session ${'call result '.repeat(4)}call call call result result result text text text end`,
+      `read_file replace ${SHELL} mcp_self-generation_echo_back !${SHELL} !invoke_agent !read_file`,
       { inputTokens: 600, outputTokens: 120, cacheWriteTokens: null, model: 'scripted' },
     ],
     answers: { ...ANSWERS, routed: TEXT },

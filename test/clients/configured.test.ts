@@ -32,8 +32,8 @@ const PROJECT_RULES = {
 };
 const FORBIDDEN = ['Read(./.env)', 'Bash(git push:*)'];
 const TRUSTED_TOML = `[projects."${PROJECT}"]\ntrust_level = "trusted"\n`;
-const NETWORK =
-  'sandbox_mode = "workspace-write"\nweb_search = "disabled"\n[sandbox_workspace_write]\nnetwork_access = true\n';
+const NETWORK = `sandbox_mode = "workspace-write"\nweb_search = "disabled"
+[sandbox_workspace_write]\nnetwork_access = true\n`;
 
 const claude = (permissions: object) => ({ '~/.claude/settings.json': { permissions } });
 const codex = (config: string) => ({ '~/.codex/config.toml': config });

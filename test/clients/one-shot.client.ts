@@ -200,7 +200,7 @@ suite('gemini', () => {
 });
 
 suite('opencode', () => {
-  test('asks the service itself with the key that the user logged in with, and with a model of its own choice', () =>
+  test('asks the service itself with the key of the login, and with a model of its own choice', () =>
     inWorkspace('opencode', async (workspace) => {
       const { OPENCODE_CONFIG: _provider, ...env } = workspace.env;
       const run = await ask({ ...workspace, env }, { script: answer(), model: undefined });

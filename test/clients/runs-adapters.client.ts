@@ -98,7 +98,7 @@ for (const name of CLIENT_NAMES) {
     test('offers what the policy lets through and nothing that starts agents', () =>
       expect(offered(first)).toEqual(first.questions.map(() => tools)));
 
-    test('runs no hook, server or plugin of the user or the project, and reads none of their words', async () => {
+    test('runs no hook, server or plugin of the user or the project, and reads no word of theirs', async () => {
       expect(marksOf(workspace)).toEqual([]);
       expect(asJson(first.questions).includes(MEMORY)).toBe(name === 'codex'); // There is no switch for it.
       expect(asJson(first.questions)).not.toContain(PROJECT);
@@ -159,7 +159,8 @@ for (const name of CLIENT_NAMES) {
     test('gets no agent, background command or alarm even where everything is allowed', async () => {
       const script = answers(...agents.map((call) => [call]));
       const open = await run({ policy: { deny: [], allow: ['*'] }, script });
-      expect(offered(open)).toEqual([[], ...agents].map(() => tools)); // A child of the client's own would ask too.
+      // A child of the client's own would ask too.
+      expect(offered(open)).toEqual([[], ...agents].map(() => tools));
       expect(results(open).map(({ isError }) => isError)).toEqual(isTold ? agents.map(() => true) : []);
       if (!isTold) expect(asJson(open.questions.at(-1))).toContain('unsupported call');
     });
@@ -177,7 +178,8 @@ for (const name of CLIENT_NAMES) {
       const others = offered(own)[0]?.filter((tool) => !ofServers.test(tool));
       expect(others).toEqual([...tools, ...(name === 'codex' ? [] : [echo.name])].sort());
       expect(own.command.args.join(' ')).not.toContain('secret-of-the-server');
-      expect(asJson(own.questions).includes(PROJECT)).toBe(name === 'gemini'); // Which has to trust the project.
+      // Gemini CLI has to trust the project then.
+      expect(asJson(own.questions).includes(PROJECT)).toBe(name === 'gemini');
       expect(marksOf(workspace)).toEqual([]);
     });
 

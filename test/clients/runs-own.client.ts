@@ -179,7 +179,7 @@ suite('codex', () => {
     expect(conclusion).toMatchObject({ outcome: 'error', error });
   });
 
-  test('ends a command that is still running when it is interrupted politely, and can go on afterwards', async () => {
+  test('ends a running command when it is interrupted politely, and can go on afterwards', async () => {
     const sleep = { name: 'exec_command', input: { cmd: 'sleep 300 & sleep 301', yield_time_ms: 250 } };
     const work = answers([sleep], { kind: 'hang' });
     const { conclusion } = await run({

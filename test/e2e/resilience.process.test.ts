@@ -106,7 +106,7 @@ describe('hooks that are killed', () => {
   const HOMES = 10;
   const KILLS = 10;
 
-  test(`${HOMES * KILLS} times at any moment leave a sound database, all earlier rows and a working next hook`, async () => {
+  test(`${HOMES * KILLS} times at any moment leave a sound database, all rows and a working next hook`, async () => {
     const durationMs = await usualDurationMs();
     const homes = Array.from({ length: HOMES }, (_, index) => index);
     const reports = await inParallel(homes, 2, (index) => killAgainAndAgain(index, durationMs));
