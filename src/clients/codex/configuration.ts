@@ -1,13 +1,5 @@
 import { join } from 'node:path';
-import {
-  isRecord,
-  type Json,
-  lookOr,
-  readRecord,
-  readRecords,
-  readString,
-  readTexts,
-} from '../../core/guards.ts';
+import { isRecord, type Json, lookOr, readRecord, readString, readTexts } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
@@ -116,7 +108,7 @@ function hasOpenKey(settings: Json): boolean {
 }
 
 function providersIn(config: Json): Json[] {
-  return readRecords(Object.values(readRecord(config, 'model_providers')));
+  return Object.values(readRecord(config, 'model_providers')).filter(isRecord);
 }
 
 function textsIn(value: unknown): string[] {
