@@ -3,6 +3,10 @@
 /** One import. Files are named from src/, packages as they are imported. */
 export type Edge = { readonly from: string; readonly to: string; readonly isDynamic?: boolean };
 
+/** What stands under all that learns. */
+const BASE = ['settings', 'database', 'system', 'core'];
+const LEARNING = ['hooks', 'lessons', ...BASE, 'node:'];
+
 /** What each folder, or file, may import: folders and files of src/, `node:`, packages. The longest key counts. */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   core: ['core'],
@@ -14,113 +18,31 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   'database/sqlite-node.ts': ['database/sqlite.ts', 'node:module', 'better-sqlite3'],
   settings: ['settings', 'core', 'runs/model', '#runtime'],
   lessons: ['lessons', 'database', 'system', 'core', 'node:'],
-  hooks: [
-    'hooks',
-    'lessons',
-    'suggestions/model',
-    'runs/model',
-    'settings',
-    'database',
-    'system',
-    'core',
-    '#runtime',
-    '#sqlite',
-  ],
+  hooks: ['hooks', 'lessons', 'suggestions/model', 'runs/model', ...BASE, '#runtime', '#sqlite'],
   clients: ['clients', 'hooks', 'runs/model', 'system', 'core', 'node:'],
-  transcripts: [
-    'transcripts',
-    'clients/claude',
-    'suggestions/model',
-    'hooks',
-    'lessons',
-    'settings',
-    'database',
-    'system',
-    'core',
-    'node:',
-    '#runtime',
-  ],
-  suggestions: [
-    'suggestions',
-    'setup',
-    'hooks',
-    'lessons',
-    'settings',
-    'database',
-    'system',
-    'core',
-    'node:',
-    'zod',
-  ],
+  transcripts: ['transcripts', 'clients/claude', 'suggestions/model', ...LEARNING, '#runtime'],
+  suggestions: ['suggestions', 'setup', ...LEARNING, 'zod'],
   'suggestions/model': ['suggestions/model', 'lessons', 'database', 'core'],
-  analysis: [
-    'analysis',
-    'suggestions',
-    'clients',
-    'runs/model',
-    'hooks',
-    'lessons',
-    'settings',
-    'database',
-    'system',
-    'core',
-    'node:',
-    'zod',
-  ],
-  runs: ['runs', 'clients', 'hooks', 'settings', 'database', 'system', 'core', 'node:', 'zod'],
+  analysis: ['analysis', 'suggestions', 'clients', 'runs/model', ...LEARNING, 'zod'],
+  runs: ['runs', 'clients', 'hooks', ...BASE, 'node:', 'zod'],
   'runs/model': ['runs/model', 'settings', 'system/process-identity.ts', 'core'],
   setup: [
-    'setup',
-    'analysis',
-    'transcripts',
-    'clients',
-    'runs',
-    'hooks',
-    'lessons',
-    'settings',
-    'database',
-    'system',
-    'core',
-    'node:',
-    '@decimalturn/toml-patch',
-    'diff',
-    'jsonc-parser',
-    'zod',
+    ...['setup', 'analysis', 'transcripts', 'clients', 'runs', ...LEARNING],
+    ...['@decimalturn/toml-patch', 'diff', 'jsonc-parser', 'zod'],
   ],
   mcp: ['mcp', 'runs', 'clients', 'system', 'core', 'node:', '@modelcontextprotocol/sdk', 'zod'],
   cli: [
-    'cli',
-    'setup',
-    'analysis',
-    'suggestions',
-    'transcripts',
-    'runs',
-    'clients',
-    'hooks',
-    'lessons',
-    'settings',
-    'database',
-    'system',
-    'core',
-    'node:',
-    'commander',
-    'picocolors',
-    'cli-table3',
+    ...['cli', 'setup', 'analysis', 'suggestions', 'transcripts', 'runs', 'clients', ...LEARNING],
+    ...['commander', 'picocolors', 'cli-table3'],
   ],
   'main.ts': ['hooks'],
   'node.ts': ['hooks', 'lessons/store/error-search.ts'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
-    'cli',
-    'hooks/write-path.ts',
-    'lessons/store/error-search.ts',
-    'suggestions/applied-hook.ts',
-    'transcripts/catch-up-process.ts',
-    'transcripts/catch-up.ts',
-    'mcp/serve.ts',
-    'runs/delivery/hook-delivery.ts',
-    'runs/supervisor/supervise.ts',
+    ...['cli', 'mcp/serve.ts', 'hooks/write-path.ts', 'lessons/store/error-search.ts'],
+    ...['suggestions/applied-hook.ts', 'transcripts/catch-up-process.ts', 'transcripts/catch-up.ts'],
+    ...['runs/delivery/hook-delivery.ts', 'runs/supervisor/supervise.ts'],
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;
@@ -155,9 +77,7 @@ export function forbiddenDynamicImports(edges: readonly Edge[]): string[] {
 }
 
 /** The metafile of a bundler, as far as it is looked at here. */
-export type Metafile = {
-  readonly outputs: Readonly<Record<string, Output>>;
-};
+export type Metafile = { readonly outputs: Readonly<Record<string, Output>> };
 type Output = {
   readonly bytes: number;
   readonly entryPoint?: string;

@@ -74,13 +74,9 @@ export function launchClient({ command, files, cwd, env, passedOn }: Launch): Ow
     ...command.env,
     [marker.name]: marker.value,
   };
-  const { pid, exited } = startDetached(program, command.args, {
-    cwd,
-    env: withAbsolutePath(given, process.platform),
-    stdin: files.prompt,
-    stdout: files.output,
-    stderr: files.errors,
-  });
+  const streams = { stdin: files.prompt, stdout: files.output, stderr: files.errors };
+  const at = { cwd, env: withAbsolutePath(given, process.platform) };
+  const { pid, exited } = startDetached(program, command.args, { ...at, ...streams });
   return { identity: identityNow(pid), exited };
 }
 

@@ -260,15 +260,9 @@ export function oneShotCommand(
   request: Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>,
 ): TurnCommand {
   return turnCommand(client, {
-    ...request,
-    session: ONCE,
-    thinking: null,
-    policy: NO_TOOLS,
-    permissions: ASKS_FIRST,
-    budgetUsd: client.keepsBudget ? request.budgetUsd : null,
-    cwd: request.directory,
-    mcp: null,
-    agentDir: null,
+    ...{ session: ONCE, thinking: null, mcp: null, agentDir: null },
+    ...{ policy: NO_TOOLS, permissions: ASKS_FIRST },
+    ...{ ...request, budgetUsd: client.keepsBudget ? request.budgetUsd : null, cwd: request.directory },
   });
 }
 

@@ -43,11 +43,7 @@ export function priced(usage: Usage, costUsd: number | null): Usage {
 /** Both together. What only one of them knows is taken from that one; the model is the later one's. */
 export function addUsage(earlier: Usage, later: Usage): Usage {
   const both = usageBy((name) => sum([earlier[name], later[name]]));
-  return {
-    ...both,
-    costSource: later.costSource ?? earlier.costSource,
-    model: later.model ?? earlier.model,
-  };
+  return { ...both, costSource: later.costSource ?? earlier.costSource, model: later.model ?? earlier.model };
 }
 
 /** The model that wrote most, by the counts of each: the client may ask a small one on the side. */

@@ -32,9 +32,7 @@ test('a hook is one file and one row', async () => {
     const { exitCode, stdout } = source.run(words, { input });
     expect({ exitCode, answer: JSON.parse(stdout) }).toEqual({
       exitCode: 0,
-      answer: {
-        hookSpecificOutput: { hookEventName: 'Notification', additionalContext: 'noticed in s1' },
-      },
+      answer: { hookSpecificOutput: { hookEventName: 'Notification', additionalContext: 'noticed in s1' } },
     });
   }
 

@@ -30,11 +30,8 @@ for (const { key, ...row } of rows) {
       expect(config().stdout).toMatch(
         new RegExp(`^${RegExp.escape(key)} +"short" +"short" +how an? (sub-)?agent is greeted *$`, 'm'),
       );
-      expect(config('set', key, 'loud')).toEqual({
-        exitCode: 2,
-        stdout: '',
-        stderr: `error: Cannot set ${key} to loud: expected "short" or "long".\n`,
-      });
+      const stderr = `error: Cannot set ${key} to loud: expected "short" or "long".\n`;
+      expect(config('set', key, 'loud')).toEqual({ exitCode: 2, stdout: '', stderr });
       expect(config('set', key, 'long')).toMatchObject({ exitCode: 0, stdout: `${key} = "long"\n` });
       expect(config('get', key).stdout).toBe('"long"\n');
       expect(config('unset', key).stdout).toBe(`${key} = "short" (the default)\n`);

@@ -10,24 +10,13 @@ import { NO_ROUTE } from './route-of.ts';
 
 export const SESSION = '11111111-1111-4111-8111-111111111111';
 export const REQUEST: TurnRequest = {
-  prompt: '/help -x @secret.txt !{id} {{args}}',
-  session: { kind: 'new', id: SESSION },
-  model: null,
-  route: NO_ROUTE,
-  thinking: null,
-  policy: NO_POLICY,
-  permissions: ASKS_NEVER,
-  budgetUsd: null,
-  cwd: '/home/dev/project',
-  directory: '/home/dev/turn',
-  mcp: null,
-  agentDir: null,
+  ...{ prompt: '/help -x @secret.txt !{id} {{args}}', session: { kind: 'new', id: SESSION } },
+  ...{ route: NO_ROUTE, policy: NO_POLICY, permissions: ASKS_NEVER },
+  ...{ model: null, thinking: null, budgetUsd: null, mcp: null, agentDir: null },
+  ...{ cwd: '/home/dev/project', directory: '/home/dev/turn' },
 };
-export const SERVER = {
-  command: '/opt/self-generation',
-  args: ['mcp', 'a "b" \\'],
-  env: { TOKEN: 'secret' },
-};
+const COMMAND = '/opt/self-generation';
+export const SERVER = { command: COMMAND, args: ['mcp', 'a "b" \\'], env: { TOKEN: 'secret' } };
 
 export const policed = (policy: Partial<ToolPolicy>) => ({ policy: { ...NO_POLICY, ...policy } });
 

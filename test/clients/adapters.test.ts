@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import type { Conclusion } from '../../src/clients/client.ts';
 import { CLIENT_NAMES as FOLDERS } from '../../src/core/client-name.ts';
 import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
+import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
 import { CLIENT_NAMES, CLIENTS, type ClientName } from '../support/clients.ts';
 import { commandOf, offeredBy, policed, REQUEST, SERVER, SESSION, shownBy } from './adapter.ts';
 import { testReader } from './runs-properties.ts';
@@ -15,17 +17,21 @@ type Expected = {
   /** The variable by which the client finds an agent's own login. */
   readonly agentDir: string | null;
   readonly version: readonly [printed: string, read: string];
-  /** Recordings of turns, each with what is concluded from it. The first is of a whole turn. */
-  readonly conclusions: readonly (readonly [name: string, expected: object, title: string])[];
+  /** The recorded turn: its events but for usage, its tools with a `!` where they failed, what it used. */
+  readonly work: readonly [events: string, tools: string, usage: Partial<Usage>];
+  /** Other recordings, by their names: the text of a good end, and what is said of a bad one. */
+  readonly answers: Readonly<Record<string, string>>;
+  readonly failures: Readonly<Record<string, readonly [error: string | RegExp, rest?: Partial<Conclusion>]>>;
 };
 
-const WORK = {
-  outcome: 'success',
-  text: '정답은 42입니다 👍\n\n"끝" @types/node',
-  error: null,
-  isModelRefused: false,
-  sessionId: expect.stringMatching(/^(?:[0-9a-f-]{36}|ses_\w+)$/),
-};
+const TEXT = '정답은 42입니다 👍\n\n"끝" @types/node';
+const ANSWERS = { resumed: 'again', announce: 'Result: done', denied: 'I could not.' };
+const REFUSED = { isModelRefused: true };
+const BEGUN = { text: 'I begin.' };
+const NO_SESSION = { sessionId: null };
+const COST = { costUsd: 0.0001, costSource: 'client' } as const;
+const SHELL = 'run_shell_command';
+const KILLED = 'ended by SIGKILL, without a result';
 
 const EXPECTED: Readonly<Record<ClientName, Expected>> = {
   claude: {
@@ -33,261 +39,105 @@ const EXPECTED: Readonly<Record<ClientName, Expected>> = {
     session: [[`--session-id=${SESSION}`], [`--resume=${SESSION}`]],
     agentDir: 'CLAUDE_CONFIG_DIR',
     version: ['2.1.328 (Claude Code)\n', '2.1.328'],
-    conclusions: [
-      ['work', WORK, 'a whole turn'],
-
-      ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-      ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
-      ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
-      ['retried', { outcome: 'success', text: 'after all' }, 'a service that had to be asked again'],
-      ['empty', { outcome: 'error', error: 'the answer is empty', text: null }, 'a model that says nothing'],
-      [
-        'refused',
-        { outcome: 'error', error: 'API Error: 400 the prompt is not for us', isModelRefused: false },
-        'a refused request',
-      ],
-      [
-        'not-logged-in',
-        { outcome: 'error', error: 'Not logged in · Please run /login', isModelRefused: false },
-        'a user without login',
-      ],
-      [
-        'over-budget',
-        { outcome: 'error', error: 'Reached maximum budget ($0.00001)', text: 'I read it first.' },
-        'a budget used up',
-      ],
-      [
-        'model-unknown',
-        {
-          outcome: 'error',
-          isModelRefused: true,
-          text: null,
-          error: expect.stringContaining('selected model (nosuch)'),
-        },
-        'a model that there is not',
-      ],
-      [
-        'refused-later',
-        { outcome: 'error', isModelRefused: false, text: 'I begin.' },
-        'a model refused when there was work already',
-      ],
-      [
-        'killed',
-        { outcome: 'error', text: 'I begin.', error: 'ended by SIGKILL, without a result' },
-        'a killed client',
-      ],
-      [
-        'interrupted',
-        { outcome: 'error', text: 'I begin.', error: 'ended with exit code 0, without a result' },
-        'an interrupted client that ends well',
-      ],
-      [
-        'unknown-session',
-        { outcome: 'error', error: expect.stringContaining('No conversation found with session ID') },
-        'a session that there is not',
-      ],
-      [
-        'unknown-flag',
-        { outcome: 'error', error: "error: unknown option '--frobnicate'", sessionId: null },
-        'a release that does not know a flag',
-      ],
-
-      ['model-refused', { outcome: 'error', isModelRefused: true }, 'a refused model'],
+    work: [
+      'session text call result text call call result result call result call result text end',
+      'Read Edit !Bash !Edit !Task',
+      { ...{ inputTokens: 500, outputTokens: 100, model: 'claude-haiku-5-5' }, ...COST },
     ],
+    answers: { ...ANSWERS, retried: 'after all' },
+    failures: {
+      empty: ['the answer is empty'],
+      refused: ['API Error: 400 the prompt is not for us'],
+      'not-logged-in': ['Not logged in · Please run /login'],
+      'over-budget': ['Reached maximum budget ($0.00001)', { text: 'I read it first.' }],
+      'model-unknown': [/selected model \(nosuch\)/, REFUSED],
+      'model-refused': [/selected model \(claude-haiku-5-5\)/, REFUSED],
+      'refused-later': [/selected model \(claude-haiku-5-5\)/, BEGUN],
+      killed: [KILLED, BEGUN],
+      interrupted: ['ended with exit code 0, without a result', BEGUN],
+      'unknown-session': [/^No conversation found with session ID/],
+      'unknown-flag': ["error: unknown option '--frobnicate'", NO_SESSION],
+    },
   },
   codex: {
     stdin: REQUEST.prompt,
     session: [[], ['--', SESSION, '-']],
     agentDir: 'CODEX_HOME',
     version: ['WARNING: no aliases\ncodex-cli 0.169.0\n', '0.169.0'],
-    conclusions: [
-      ['work', WORK, 'a whole turn'],
-
-      ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-      ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
-      ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
-      ['code-mode', { outcome: 'success' }, 'a model that calls its tools from JavaScript'],
-      ['empty', { outcome: 'error', error: 'the answer is empty' }, 'a model that says nothing'],
-      [
-        'model-unknown',
-        { outcome: 'error', isModelRefused: true, error: expect.stringContaining('does not exist') },
-        'a model that there is not',
-      ],
-      [
-        'model-refused',
-        { outcome: 'error', isModelRefused: true, error: expect.stringContaining('is not supported') },
-        'a model that the account may not use',
-      ],
-      [
-        'refused',
-        { outcome: 'error', isModelRefused: false, error: 'the prompt is not for us' },
-        'a refused request',
-      ],
-      [
-        'refused-later',
-        { outcome: 'error', isModelRefused: false, error: 'the model is not supported any more' },
-        'a model refused when there was work already',
-      ],
-      [
-        'not-logged-in',
-        { outcome: 'error', isModelRefused: false, error: expect.stringContaining('401 Unauthorized') },
-        'a user without login',
-      ],
-      [
-        'unknown-session',
-        { outcome: 'error', sessionId: null, error: expect.stringContaining('no rollout found') },
-        'a session that there is not',
-      ],
-      [
-        'other-session',
-        { outcome: 'error', error: 'the client did not resume the session: it began another' },
-        'a client that began another session, and calls that a success',
-      ],
-      ['killed', { outcome: 'error', error: 'ended by SIGKILL, without a result' }, 'a killed client'],
-      [
-        'terminated',
-        { outcome: 'error', error: 'ended by SIGTERM, without a result' },
-        'a terminated client',
-      ],
-      [
-        'interrupted',
-        { outcome: 'error', error: 'ended with exit code 1, without a result' },
-        'an interrupted client',
-      ],
-      [
-        'bad-server',
-        { outcome: 'error', error: expect.stringContaining('MCP servers failed') },
-        'a server that does not start',
-      ],
-      [
-        'unknown-flag',
-        { outcome: 'error', error: "error: unexpected argument '--frobnicate' found" },
-        'a release that does not know a flag',
-      ],
-
-      ['other-model', { outcome: 'success' }, 'an answer of another model'],
+    work: [
+      'session call result call result call result call result call result text end',
+      'Bash apply_patch !Bash mcp__self-generation__echo_back !Bash',
+      { inputTokens: 600, outputTokens: 120 },
     ],
+    answers: { ...ANSWERS, 'code-mode': TEXT, 'other-model': TEXT },
+    failures: {
+      empty: ['the answer is empty'],
+      refused: ['the prompt is not for us'],
+      'not-logged-in': [/401 Unauthorized/],
+      'model-unknown': [/does not exist/, REFUSED],
+      'model-refused': [/is not supported/, REFUSED],
+      'refused-later': ['the model is not supported any more'],
+      killed: [KILLED],
+      terminated: ['ended by SIGTERM, without a result'],
+      interrupted: ['ended with exit code 1, without a result'],
+      'unknown-session': [/no rollout found/, NO_SESSION],
+      // Which the client calls a success.
+      'other-session': ['the client did not resume the session: it began another', { text: 'x' }],
+      'bad-server': [/MCP servers failed/, NO_SESSION],
+      'unknown-flag': ["error: unexpected argument '--frobnicate' found", NO_SESSION],
+    },
   },
   gemini: {
     stdin: `/self-generation-message\n${REQUEST.prompt}`,
     session: [[`--session-id=${SESSION}`], [`--resume=${SESSION}`]],
     agentDir: null,
     version: ['0.61.0\n', '0.61.0'],
-    conclusions: [
-      ['work', WORK, 'a whole turn'],
-
-      ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-      ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
-      ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
-      [
-        'model-unknown',
-        {
-          outcome: 'error',
-          isModelRefused: true,
-          error: expect.stringMatching(/^models\/nosuch is not found/),
-        },
-        'a model that there is not',
-      ],
-      [
-        'refused',
-        { outcome: 'error', isModelRefused: false, error: 'the prompt is not for us' },
-        'a refused request',
-      ],
-      [
-        'refused-later',
-        { outcome: 'error', isModelRefused: false, error: 'models/x is not found' },
-        'a model refused when there was work already',
-      ],
-      [
-        'empty',
-        { outcome: 'error', error: expect.stringContaining('empty response') },
-        'a model that says nothing, which ends with exit code 0',
-      ],
-      [
-        'looping',
-        { outcome: 'error', error: 'Loop detected, stopping execution' },
-        'a model that the client stopped, which it calls a success',
-      ],
-      [
-        'unknown-session',
-        { outcome: 'error', sessionId: null, error: expect.stringContaining('Invalid session identifier') },
-        'a session that there is not',
-      ],
-      [
-        'session-in-use',
-        { outcome: 'error', error: expect.stringContaining('already exists') },
-        'a new session whose id there is already',
-      ],
-      [
-        'not-logged-in',
-        { outcome: 'error', error: expect.stringContaining('you must specify the GEMINI_API_KEY') },
-        'a user without login',
-      ],
-      ['killed', { outcome: 'error', error: 'ended by SIGKILL, without a result' }, 'a killed client'],
-      [
-        'terminated',
-        { outcome: 'error', error: 'ended with exit code 0, without a result' },
-        'a terminated client, which ends well',
-      ],
-      [
-        'unknown-flag',
-        { outcome: 'error', error: 'Unknown argument: frobnicate' },
-        'a release that does not know a flag',
-      ],
-
-      ['routed', { outcome: 'success' }, 'a model that a router chose'],
+    work: [
+      `session ${'call result '.repeat(4)}call call call result result result text text text end`,
+      `read_file replace ${SHELL} mcp_self-generation_echo_back !${SHELL} !invoke_agent !read_file`,
+      { inputTokens: 600, outputTokens: 120, cacheWriteTokens: null, model: 'scripted' },
     ],
+    answers: { ...ANSWERS, routed: TEXT },
+    failures: {
+      empty: [/empty response/], // With exit code 0.
+      looping: ['Loop detected, stopping execution'], // Which the client calls a success.
+      refused: ['the prompt is not for us'],
+      'not-logged-in': [/you must specify the GEMINI_API_KEY/, NO_SESSION],
+      'model-unknown': [/^models\/nosuch is not found/, REFUSED],
+      'refused-later': ['models/x is not found'],
+      killed: [KILLED],
+      terminated: ['ended with exit code 0, without a result'],
+      'unknown-session': [/Invalid session identifier/, NO_SESSION],
+      'session-in-use': [/already exists/, NO_SESSION],
+      'unknown-flag': ['Unknown argument: frobnicate', NO_SESSION],
+    },
   },
   opencode: {
     stdin: REQUEST.prompt,
     session: [[], [`--session=${SESSION}`]],
     agentDir: 'XDG_DATA_HOME',
     version: ['1.18.33\n', '1.18.33'],
-    conclusions: [
-      ['work', WORK, 'a whole turn'],
-
-      ['resumed', { outcome: 'success', text: 'again' }, 'a resumed session'],
-      ['announce', { outcome: 'success', text: 'Result: done' }, 'a step without tools'],
-      ['denied', { outcome: 'success', text: 'I could not.' }, 'a turn whose tools were refused'],
-      ['empty', { outcome: 'error', error: 'the answer is empty', text: null }, 'a model that says nothing'],
-      [
-        'refused',
-        { outcome: 'error', error: 'the prompt is not for us', isModelRefused: false },
-        'a refused request',
-      ],
-      [
-        'model-refused',
-        { outcome: 'error', error: 'model: some-model', isModelRefused: true },
-        'a refused model',
-      ],
-      [
-        'model-unknown',
-        { error: 'ProviderModelNotFoundError: Model not found: scripted/nosuch.', isModelRefused: true },
-        'a model that there is not',
-      ],
-      ['not-logged-in', { outcome: 'error', isModelRefused: true, text: null }, 'a user without login'],
-      [
-        'refused-later',
-        { isModelRefused: false, text: 'I begin.' },
-        'a model refused when there was work already',
-      ],
-      ['killed', { text: 'I begin.', error: 'ended by SIGKILL, without a result' }, 'a killed client'],
-      [
-        'interrupted',
-        { text: 'I begin.', error: 'ended by SIGINT, without a result' },
-        'an interrupted client',
-      ],
-      [
-        'unknown-session',
-        { error: 'Error: Session not found', sessionId: null },
-        'a session that there is not',
-      ],
-      [
-        'unknown-flag',
-        { error: 'the client did not understand its arguments: it may be of another release' },
-        'a release that does not know a flag',
-      ],
+    work: [
+      'session text call result text call result call result call result call result text end',
+      'read edit !bash !edit !task',
+      { inputTokens: 500, outputTokens: 100, model: 'scripted/some-model' },
     ],
+    answers: ANSWERS,
+    failures: {
+      empty: ['the answer is empty'],
+      refused: ['the prompt is not for us'],
+      'not-logged-in': [/^ProviderModelNotFoundError: Model not found: anthropic/, REFUSED],
+      'model-unknown': ['ProviderModelNotFoundError: Model not found: scripted/nosuch.', REFUSED],
+      'model-refused': ['model: some-model', REFUSED],
+      'refused-later': ['model: some-model', BEGUN],
+      killed: [KILLED, BEGUN],
+      interrupted: ['ended by SIGINT, without a result', BEGUN],
+      'unknown-session': ['Error: Session not found', NO_SESSION],
+      'unknown-flag': [
+        'the client did not understand its arguments: it may be of another release',
+        NO_SESSION,
+      ],
+    },
   },
 };
 
@@ -403,7 +253,7 @@ test('every folder of a client has a row, by its name and that of its program', 
 
 for (const name of CLIENT_NAMES) {
   const client = CLIENTS[name];
-  const { stdin, session, agentDir, version, conclusions } = EXPECTED[name];
+  const { stdin, session, agentDir, version, work, answers, failures } = EXPECTED[name];
 
   describe(`${name}: the command line`, () => {
     test('has the prompt in stdin alone, where it is no command of the client', () => {
@@ -475,26 +325,50 @@ for (const name of CLIENT_NAMES) {
   });
 
   describe(`${name}: the reader`, () => {
-    for (const [recording, expected, title] of conclusions) {
-      test(`concludes ${title}`, () => {
-        const { conclusion } = readTurn(client, recordedTurn(`${name}-${recording}`));
-        expect(conclusion).toMatchObject(expected);
-        expect(conclusion.outcome === 'success').toBe(conclusion.error === null);
-      });
-    }
+    const good = (text: string) => ({
+      ...{ outcome: 'success', text, error: null, isModelRefused: false },
+      sessionId: expect.stringMatching(/^(?:[0-9a-f-]{36}|ses_\w+)$/),
+    });
+    const read = (recording: string) => readTurn(client, recordedTurn(`${name}-${recording}`));
+
+    test('tells of a whole turn in its order, of each call with its result, and what it used', () => {
+      const [told, tools, usage] = work;
+      const { events, conclusion } = read('work');
+      const kinds = events.flatMap(({ kind }) =>
+        kind === 'usage' ? [] : [kind === 'result' ? 'end' : kind.replace('tool-', '')],
+      );
+      expect(kinds.join(' ')).toBe(told);
+      const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [event] : []));
+      const results = events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
+      expect(results.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
+      const named = calls.map(({ tool }, index) => `${results[index]?.isError ? '!' : ''}${tool}`);
+      expect(named.join(' ')).toBe(tools);
+      const counted = { ...NO_USAGE, cacheReadTokens: 0, cacheWriteTokens: 0, ...usage };
+      expect(conclusion).toEqual({ ...good(TEXT), usage: counted } as Conclusion);
+    });
+
+    for (const [recording, text] of Object.entries(answers))
+      test(`concludes a good end of ${recording}`, () =>
+        expect(read(recording).conclusion).toMatchObject(good(text)));
+
+    for (const [recording, [error, rest = {}]] of Object.entries(failures))
+      test(`concludes that ${recording} failed: ${error}`, () =>
+        expect(read(recording).conclusion).toMatchObject({
+          ...{ ...good(''), outcome: 'error', text: null, ...rest },
+          error: typeof error === 'string' ? error : expect.stringMatching(error),
+        }));
 
     test('is not taken in by another session than the one that was asked for', () => {
       const resumed = recordedTurn(`${name}-resumed`);
       const { conclusion } = readTurn(client, { ...resumed, session: { kind: 'resume', id: 'another' } });
-      expect(conclusion).toMatchObject({
-        outcome: 'error',
-        error: expect.stringContaining('did not resume'),
-      });
+      const error = expect.stringContaining('did not resume');
+      expect(conclusion).toMatchObject({ outcome: 'error', error });
     });
 
+    const recordings = ['work', ...Object.keys(answers), ...Object.keys(failures)];
     testReader(
       client,
-      conclusions.map(([recording]) => `${name}-${recording}`),
+      recordings.map((recording) => `${name}-${recording}`),
       `${name}-work`,
     );
   });

@@ -22,12 +22,6 @@ describe('agentDirFor()', () => {
   for (const client of CLIENT_NAMES) {
     const [file, directory] = LOGINS[client];
 
-    test(`finds the login of an agent for ${client} in its own directory`, () => {
-      using home = temporaryHome();
-      home.put(`desk/${file}`, '{}');
-      expect(agentDir(home, 'reviewer', client, { reviewer: 'desk' })).toBe(`${home.path}/desk/${directory}`);
-    });
-
     test(`finds it for ${client} in "agents/<id>" of ours when the settings name no directory`, () => {
       using home = temporaryHome();
       home.put(`.self-generation/agents/reviewer/${file}`, '{}');
@@ -59,10 +53,8 @@ describe('agentDirFor()', () => {
     test(`takes the login of one client for ${client} and no other`, () => {
       using home = temporaryHome();
       home.put(`desk/${file}`, '{}');
-      const found = CLIENT_NAMES.filter(
-        (name) => agentDir(home, 'reviewer', name, { reviewer: 'desk' }) !== null,
-      );
-      expect(found).toEqual([client]);
+      const isFound = (name: ClientName) => agentDir(home, 'reviewer', name, { reviewer: 'desk' }) !== null;
+      expect(CLIENT_NAMES.filter(isFound)).toEqual([client]);
     });
   }
 
@@ -83,24 +75,14 @@ describe('agentDirFor()', () => {
 });
 
 describe('loginEnvironment()', () => {
-  const ENV = {
-    HOME: '/home/dev',
-    PATH: '/bin',
-    ANTHROPIC_API_KEY: 'a',
-    CLAUDE_CODE_OAUTH_TOKEN: 'b',
-    CLAUDE_CONFIG_DIR: '/c',
-    OPENAI_API_KEY: 'd',
-    CODEX_API_KEY: 'e',
-    GEMINI_API_KEY: 'f',
-    GOOGLE_API_KEY: 'g',
-    OPENCODE_AUTH_CONTENT: '{}',
-  };
   const withheld: Readonly<Record<ClientName, readonly string[]>> = {
     claude: ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN', 'CLAUDE_CONFIG_DIR'],
     codex: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     gemini: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     opencode: ['OPENCODE_AUTH_CONTENT'],
   };
+  const names = ['HOME', 'PATH', ...Object.values(withheld).flat()];
+  const ENV = Object.fromEntries(names.map((name) => [name, `/${name}`]));
   for (const client of CLIENT_NAMES) {
     test(`takes the caller's logins for ${client} away when the agent has its own, and leaves them otherwise`, () => {
       expect(loginEnvironment({ client, agentDir: null }, ENV)).toEqual(ENV);

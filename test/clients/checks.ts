@@ -24,8 +24,7 @@ export function contextProblems(requests: readonly ModelRequest[], given: readon
     .map((name) => `${name}: made no first request`);
   const wrong = requests.flatMap((request) => {
     if (request.kind === 'other') return [];
-    const where =
-      request.kind === 'turn' ? `${request.conversation}, turn ${request.turn}` : 'auxiliary call';
+    const where = placeOf(request);
     const texts = textsOf(request.body);
     if (request.kind === 'turn' && request.conversation === 'main' && texts.some(isToldAtStart)) return [];
     if (request.kind !== 'turn' || !given.includes(request.conversation)) {
@@ -52,18 +51,15 @@ export function recordingProblems(
 ): Problems {
   const of = (type: string) => recorded.events.filter((event) => event.type === type);
   const errors = of('tool_error');
+  const failing = expected.toolErrors.map(({ tool }) => tool);
   return [
     ...difference('prompt', of('prompt').map(field('text')), expected.prompts),
     ...difference('tool_use', of('tool_use').map(field('tool')), expected.toolUses),
-    ...difference(
-      'tool_error',
-      errors.map(field('tool')),
-      expected.toolErrors.map(({ tool }) => tool),
-    ),
+    ...difference('tool_error', errors.map(field('tool')), failing),
     ...expected.toolErrors.flatMap(({ tool, says }) => {
-      const count = errors.filter(
-        ({ data }) => data.tool === tool && `${data.error} ${data.errorRaw}`.includes(says),
-      ).length;
+      const isIt = ({ data }: EventRow) =>
+        data.tool === tool && `${data.error} ${data.errorRaw}`.includes(says);
+      const count = errors.filter(isIt).length;
       return count === 1 ? [] : [`tool_error: "${says}" of ${tool} is stored ${count} times`];
     }),
     ...difference('subagent_stop', of('subagent_stop').map(field('agentType')), expected.stops),
@@ -178,10 +174,12 @@ function isTurn(request: ModelRequest, conversation: string): request is ModelRe
 function textProblems(requests: readonly ModelRequest[], needle: string): Problems {
   return requests.flatMap((request) => {
     if (request.kind === 'other' || !textsOf(request.body).some((text) => text.includes(needle))) return [];
-    const where =
-      request.kind === 'turn' ? `${request.conversation}, turn ${request.turn}` : 'auxiliary call';
-    return [`${where}: has "${needle}"`];
+    return [`${placeOf(request)}: has "${needle}"`];
   });
+}
+
+function placeOf(request: ModelRequest): string {
+  return request.kind === 'turn' ? `${request.conversation}, turn ${request.turn}` : 'auxiliary call';
 }
 
 /** Every string in a JSON value. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,15 +27,13 @@ import {
   runProductOrThrow,
   type Workspace,
 } from './claude-code.ts';
-import { CLIENT_VERSION, installClient } from './install-client.ts';
-import { enterNamespace } from './namespace.ts';
+import { CLIENT_VERSION, installClient, PRODUCT } from './install-client.ts';
+import { offlineSuite } from './offline.ts';
 import * as scenarios from './scenarios.ts';
 import { HARMFUL, makeStandIn, SILENT } from './stand-in.ts';
 
 /** The real client, a scripted model, the built binary; nothing can leave the machine. */
 
-const BINARY =
-  process.env.SELF_GENERATION_BINARY ?? join(import.meta.dir, '..', '..', 'dist', 'self-generation');
 const OLDER_VERSIONS = process.env.CLIENT_VERSIONS === 'all' ? ['2.1.197', '2.1.100', '2.0.76'] : [];
 /** Those that the client waits for and tells of. */
 const CALLED = hooksIn('session').flatMap(({ event, isAsync }) =>
@@ -59,10 +57,7 @@ const HOSTILE_FILES = {
   }),
 };
 
-const entry = await enterNamespace(() => Promise.all([CLIENT_VERSION, ...OLDER_VERSIONS].map(installClient)));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => Promise.all([CLIENT_VERSION, ...OLDER_VERSIONS].map(installClient)));
 
 setDefaultTimeout(300_000);
 const workspaces: Workspace[] = [];
@@ -72,7 +67,7 @@ afterAll(async () => {
 
 type Setting = { binary?: string; version?: string; files?: Readonly<Record<string, string>> };
 
-async function installed({ binary = BINARY, version = CLIENT_VERSION, files = {} }: Setting = {}) {
+async function installed({ binary = PRODUCT, version = CLIENT_VERSION, files = {} }: Setting = {}) {
   const workspace = await makeWorkspace({ client: await installClient(version), binary, files });
   workspaces.push(workspace);
   await runProductOrThrow(workspace, ['install']);
@@ -219,7 +214,7 @@ suite('runLiveCheck()', () => {
   test('reports every event seen and the context delivered', async () => {
     const registered = hooksIn('session').map(({ event }) => event);
     const clientVersion = CLIENT_VERSION;
-    const report = await check(BINARY);
+    const report = await check(PRODUCT);
     expect(report).toMatchObject({ kind: 'completed', clientVersion, context: 'delivered' });
     const seen = report.kind === 'completed' ? report.events : [];
     expect(seen.map(({ event }) => event)).toEqual([...new Set(HOOKS.map(({ event }) => event))]);

@@ -155,38 +155,26 @@ export function isAtLeast(version: string, least: readonly number[]): boolean {
 }
 
 /** What the hooks stored; nothing when there is no database yet. */
-export function readRecorded({ home }: Workspace): Recorded {
-  const path = join(home, '.self-generation', 'data', 'self-gen.db');
-  if (!existsSync(path)) return { events: [], errors: [] };
-  const database = new Database(path, { readonly: true });
-  database.run('PRAGMA busy_timeout = 5000'); // A reader may be at work behind the session's end.
-  try {
-    const events = database.query('SELECT type, project_path, data FROM events ORDER BY id').all();
-    const errors = database.query('SELECT error_normalized, resolution FROM error_kb ORDER BY id').all();
-    return {
-      events: events.filter(isRecord).map((row) => ({
-        type: readString(row, 'type') ?? '',
-        projectPath: row.project_path,
-        data: parsedRecord(row.data),
-      })),
-      errors: errors.filter(isRecord).map((row) => ({
-        errorNormalized: readString(row, 'error_normalized') ?? '',
-        resolution: parseJson(readString(row, 'resolution') ?? ''),
-      })),
-    };
-  } finally {
-    database.close();
-  }
+export function readRecorded(workspace: Workspace): Recorded {
+  const events = readTable(workspace, 'events').map((row) => {
+    const [type, data] = [readString(row, 'type') ?? '', parsedRecord(row.data)];
+    return { type, projectPath: row.project_path, data };
+  });
+  const errors = readTable(workspace, 'error_kb').map((row) => {
+    const resolution = parseJson(readString(row, 'resolution') ?? '');
+    return { errorNormalized: readString(row, 'error_normalized') ?? '', resolution };
+  });
+  return { events, errors };
 }
 
-/** The rows of a table; none when there is no database yet. */
+/** The rows of a table in their order; none when there is no database yet. */
 export function readTable({ home }: Workspace, table: string): Json[] {
   const path = join(home, '.self-generation', 'data', 'self-gen.db');
   if (!existsSync(path)) return [];
   const database = new Database(path, { readonly: true });
   database.run('PRAGMA busy_timeout = 5000'); // A reader may be at work behind the session's end.
   try {
-    return database.query(`SELECT * FROM ${table}`).all().filter(isRecord);
+    return database.query(`SELECT * FROM ${table} ORDER BY rowid`).all().filter(isRecord);
   } finally {
     database.close();
   }
@@ -235,15 +223,11 @@ function parsedRecord(value: unknown): Json {
 }
 
 function hookResponsesIn(stdout: string): HookResponse[] {
-  return stdout
-    .split('\n')
-    .map(parsedRecord)
-    .filter((message) => message.subtype === 'hook_response')
-    .map((message) => ({
-      event: readString(message, 'hook_event') ?? '',
-      exitCode: message.exit_code,
-      outcome: message.outcome,
-      stdout: readString(message, 'stdout') ?? '',
-      stderr: readString(message, 'stderr') ?? '',
-    }));
+  const messages = stdout.split('\n').map(parsedRecord);
+  return messages.flatMap((message) => {
+    if (message.subtype !== 'hook_response') return [];
+    const said = (key: string) => readString(message, key) ?? '';
+    const { exit_code: exitCode, outcome } = message;
+    return [{ event: said('hook_event'), exitCode, outcome, stdout: said('stdout'), stderr: said('stderr') }];
+  });
 }

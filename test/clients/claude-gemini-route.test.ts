@@ -27,13 +27,8 @@ describe('the route of claude', () => {
     const { passedOn } = routeOf('claude', {});
     for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'CLAUDE_CODE_OAUTH_TOKEN'])
       expect(isNamed(name, passedOn)).toBe(true);
-    for (const name of [
-      'CLAUDE_CODE_SESSION_ID',
-      'CLAUDE_CODE_ENTRYPOINT',
-      'OPENAI_API_KEY',
-      'SSH_AUTH_SOCK',
-    ])
-      expect(isNamed(name, passedOn)).toBe(false);
+    const others = ['CLAUDE_CODE_SESSION_ID', 'CLAUDE_CODE_ENTRYPOINT', 'OPENAI_API_KEY', 'SSH_AUTH_SOCK'];
+    expect(others.filter((name) => isNamed(name, passedOn))).toEqual([]);
   });
 
   const project = (settings: unknown, isTrusted = true, file = 'settings.local.json'): Made => ({
@@ -50,10 +45,10 @@ describe('the route of claude', () => {
   ];
   for (const [name, settings] of leading) {
     test(`refuses where a trusted project has ${name}, and names it`, () => {
-      for (const file of ['settings.json', 'settings.local.json'])
-        expect(refusalOf('claude', project(settings, true, file))).toContain(
-          `"${name}" in "/srv/app/part/.claude/${file}"`,
-        );
+      for (const file of ['settings.json', 'settings.local.json']) {
+        const reason = refusalOf('claude', project(settings, true, file));
+        expect(reason).toContain(`"${name}" in "/srv/app/part/.claude/${file}"`);
+      }
       expect(routeOf('claude', project(settings, false)).model).toBeNull();
     });
   }
@@ -69,15 +64,16 @@ describe('the route of gemini', () => {
     routeOf('gemini', { files: settings === undefined ? {} : { '.gemini/settings.json': settings }, env })
       .env[KIND];
 
+  const loginBy = (selectedType: string) => ({ security: { auth: { selectedType } } });
+
   test('says which kind of login is meant', () => {
     expect(kindOf('{ // mine\n"security": {"auth": {"selectedType": "a"}},}')).toBe('a');
-    expect(kindOf({ security: { auth: { selectedType: 'b' } } }, { GEMINI_API_KEY: 'k' })).toBe('b');
+    expect(kindOf(loginBy('b'), { GEMINI_API_KEY: 'k' })).toBe('b');
     expect(kindOf(undefined, { GEMINI_API_KEY: 'k' })).toBe('gemini-api-key');
     expect(kindOf(undefined, { GOOGLE_GENAI_USE_VERTEXAI: 'true' })).toBe('vertex-ai');
     expect(kindOf(undefined, { GOOGLE_GENAI_USE_GCA: 'true' })).toBe('oauth-personal');
-    expect(routeOf('gemini', { files: { '.gemini/oauth_creds.json': 'x' } }).env[KIND]).toBe(
-      'oauth-personal',
-    );
+    const { env } = routeOf('gemini', { files: { '.gemini/oauth_creds.json': 'x' } });
+    expect(env[KIND]).toBe('oauth-personal');
     expect(kindOf(undefined)).toBeUndefined();
   });
 
@@ -93,20 +89,14 @@ describe('the route of gemini', () => {
       'no line at all',
     ].join('\n');
     const env = { GOOGLE_CLOUD_PROJECT: 'q' };
-    const said = {
-      GEMINI_API_KEY: 'plain',
-      GOOGLE_API_KEY: 'quoted # not',
-      GOOGLE_GEMINI_BASE_URL: 'https://proxy.example',
-    };
-    const expected = { ...said, [KIND]: 'gemini-api-key' };
-    expect(
-      routeOf('gemini', { files: { '.gemini/.env': dotenv, '.env': 'GEMINI_API_KEY=other' }, env }).env,
-    ).toEqual(expected);
-    expect(routeOf('gemini', { files: { '.env': dotenv }, env }).env).toEqual(expected);
-    expect(routeOf('gemini', { files: { '/own/.env': dotenv }, agentDir: '/own', env }).env).toEqual(
-      expected,
-    );
-    expect(routeOf('gemini', { files: { '.env': dotenv }, agentDir: '/own', env }).env).toEqual({});
+    const keys = { GEMINI_API_KEY: 'plain', GOOGLE_API_KEY: 'quoted # not', [KIND]: 'gemini-api-key' };
+    const expected = { ...keys, GOOGLE_GEMINI_BASE_URL: 'https://proxy.example' };
+    const envOf = (files: object, agent = {}) =>
+      routeOf('gemini', { files: { ...files }, env, ...agent }).env;
+    expect(envOf({ '.gemini/.env': dotenv, '.env': 'GEMINI_API_KEY=other' })).toEqual(expected);
+    expect(envOf({ '.env': dotenv })).toEqual(expected);
+    expect(envOf({ '/own/.env': dotenv }, { agentDir: '/own' })).toEqual(expected);
+    expect(envOf({ '.env': dotenv }, { agentDir: '/own' })).toEqual({});
   });
 
   test('carries the model of the settings over, unless a variable names one', () => {
@@ -117,11 +107,10 @@ describe('the route of gemini', () => {
 
   test("passes on the keys of Google's cloud with its login alone, and of other vendors none", () => {
     const cloud = ['GOOGLE_APPLICATION_CREDENTIALS', 'CLOUDSDK_CONFIG', 'GCLOUD_PROJECT'];
+    const others = ['AWS_PROFILE', 'OPENAI_API_KEY', 'GEMINI_SANDBOX'];
     const passed = (env: Record<string, string>) => {
       const { passedOn } = routeOf('gemini', { env });
-      return [...cloud, 'AWS_PROFILE', 'OPENAI_API_KEY', 'GEMINI_SANDBOX'].filter((name) =>
-        isNamed(name, passedOn),
-      );
+      return [...cloud, ...others].filter((name) => isNamed(name, passedOn));
     };
     expect(passed({ GEMINI_API_KEY: 'k' })).toEqual([]);
     expect(passed({ GOOGLE_GENAI_USE_VERTEXAI: 'true' })).toEqual(cloud);
@@ -135,11 +124,7 @@ describe('the route of gemini', () => {
     const leading: [string, string, unknown][] = [
       ['GOOGLE_GEMINI_BASE_URL', '.gemini/.env', 'GOOGLE_GEMINI_BASE_URL=https://x'],
       ['GOOGLE_GENAI_USE_VERTEXAI', '.env', 'GEMINI_API_KEY=k\nGOOGLE_GENAI_USE_VERTEXAI=true'],
-      [
-        'security.auth.selectedType',
-        '.gemini/settings.json',
-        { security: { auth: { selectedType: 'vertex-ai' } } },
-      ],
+      ['security.auth.selectedType', '.gemini/settings.json', loginBy('vertex-ai')],
     ];
     for (const [name, file, content] of leading) {
       for (const rules of [{ '/srv/app': 'TRUST_FOLDER' }, { '/srv/app/other': 'TRUST_PARENT' }])
@@ -147,14 +132,12 @@ describe('the route of gemini', () => {
       for (const rules of [{}, { '/srv/app': 'DO_NOT_TRUST' }, { '/srv/ap': 'TRUST_FOLDER' }])
         expect(routeOf('gemini', project(rules, file, content)).model).toBeNull();
     }
-    expect(routeOf('gemini', project({ '/srv': 'TRUST_FOLDER' }, '.env', 'GEMINI_API_KEY=k')).env).toEqual(
-      {},
-    );
+    const { env } = routeOf('gemini', project({ '/srv': 'TRUST_FOLDER' }, '.env', 'GEMINI_API_KEY=k'));
+    expect(env).toEqual({});
   });
 
   test('refuses settings that cannot be read, and names the file', () => {
-    expect(refusalOf('gemini', { files: { '.gemini/settings.json': '{ broken' } })).toContain(
-      '/home/dev/.gemini/settings.json',
-    );
+    const reason = refusalOf('gemini', { files: { '.gemini/settings.json': '{ broken' } });
+    expect(reason).toContain('/home/dev/.gemini/settings.json');
   });
 });

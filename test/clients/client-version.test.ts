@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -9,6 +9,7 @@ import {
   parseClientVersion,
 } from '../../src/clients/claude/setup.ts';
 import { type CommandOptions, runCommand } from '../../src/system/run-command.ts';
+import { putFile } from '../support/tree.ts';
 
 let bin = '';
 beforeEach(() => {
@@ -16,11 +17,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(bin, { recursive: true, force: true }));
 
-function putClaude(script: string, mode = 0o755, directory = bin): void {
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, 'claude'), `#!/bin/sh\n${script}\n`);
-  chmodSync(join(directory, 'claude'), mode);
-}
+const putClaude = (script: string, mode = 0o755, directory = bin) =>
+  putFile(join(directory, 'claude'), `#!/bin/sh\n${script}\n`, mode);
 
 function find(path = `${bin}:${process.env.PATH}`) {
   const run = (file: string, args: readonly string[], options: CommandOptions) =>
@@ -39,11 +37,8 @@ describe('findClientVersion()', () => {
     putClaude('echo 2.0.0', 0o755, join(bin, 'b'));
     mkdirSync(join(bin, 'c', 'claude'), { recursive: true });
     const path = `.:bin::${bin}/c:${bin}/a:${bin}/b:${process.env.PATH}`;
-    expect(await find(path)).toMatchObject({
-      kind: 'known',
-      version: '2.0.0',
-      path: join(bin, 'b', 'claude'),
-    });
+    const found = { kind: 'known', version: '2.0.0', path: join(bin, 'b', 'claude') } as const;
+    expect(await find(path)).toEqual(found);
   });
 
   const failures: [string, string, string][] = [
@@ -83,26 +78,10 @@ describe('parseClientVersion()', () => {
 });
 
 describe('clientFeatures()', () => {
-  const oldest = [
-    'UserPromptSubmit',
-    'PreToolUse',
-    'PostToolUse',
-    'SubagentStop',
-    'Stop',
-    'SessionStart',
-    'SessionEnd',
-  ];
-  const middle = [
-    'UserPromptSubmit',
-    'PreToolUse',
-    'PostToolUse',
-    'PostToolUseFailure',
-    'SubagentStart',
-    'SubagentStop',
-    'Stop',
-    'SessionStart',
-    'SessionEnd',
-  ];
+  const first = ['UserPromptSubmit', 'PreToolUse', 'PostToolUse'];
+  const last = ['SubagentStop', 'Stop', 'SessionStart', 'SessionEnd'];
+  const oldest = [...first, ...last];
+  const middle = [...first, 'PostToolUseFailure', 'SubagentStart', ...last];
   const all = [...middle.slice(0, 4), 'PostToolBatch', ...middle.slice(4)];
   const rows: [string | undefined, boolean, string[]][] = [
     ['1.9.999', false, oldest],
@@ -133,9 +112,8 @@ describe('clientWarnings()', () => {
     const client = { kind: 'known', version: '2.0.42', path: '' } as const;
     const [warning] = clientWarnings(client, 'per-call');
     expect(warning).toContain('does not know PostToolUseFailure, PostToolBatch, SubagentStart');
-    expect(clientWarnings(client, 'session')[0]).toContain(
-      'does not know PostToolUseFailure, SubagentStart;',
-    );
+    const [other] = clientWarnings(client, 'session');
+    expect(other).toContain('does not know PostToolUseFailure, SubagentStart;');
     expect(clientWarnings({ ...client, version: '2.1.328' }, 'per-call')).toEqual([]);
     expect(clientWarnings({ ...client, version: '2.1.140' }, 'session')).toEqual([]);
     expect(clientWarnings({ kind: 'unknown', reason: 'why' }, 'session')[0]).toContain('unknown (why)');

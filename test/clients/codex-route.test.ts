@@ -23,97 +23,59 @@ const KEYS = { CORP_KEY: 'k', HOUSE: 'k' };
 const route = (text: string, env: Record<string, string> = KEYS) =>
   routeOf('codex', { files: { [FILE]: text }, env });
 const OWN = [
-  'CODEX_API_KEY',
-  'CODEX_ACCESS_TOKEN',
-  'OPENAI_API_KEY',
-  'OPENAI_ORGANIZATION',
-  'OPENAI_PROJECT',
+  ...['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT'],
 ];
+/** A provider of the user's own, with this said of it. */
+const own = (text: string, table = '') => `model_provider = "x"\n[model_providers.x${table}]\n${text}`;
 
 describe('the route of codex', () => {
   test('carries model, provider and address over, and nothing else of the file', () => {
     const { model, settings } = route(CORP);
     expect(model).toBe('house');
-    expect(settings).toEqual({
-      cli_auth_credentials_store: 'auto',
-      model_provider: 'corp',
-      model_providers: {
-        corp: {
-          name: 'Corp',
-          base_url: 'https://models.corp.example/v1',
-          env_key: 'CORP_KEY',
-          query_params: { 'api-version': '2024-10-01' },
-        },
-      },
-    });
-  });
-
-  test('passes on the key of the provider and no other', () => {
-    expect(route(CORP).passedOn).toEqual(['CORP_KEY']);
+    const query_params = { 'api-version': '2024-10-01' };
+    const corp = {
+      name: 'Corp',
+      base_url: 'https://models.corp.example/v1',
+      env_key: 'CORP_KEY',
+      query_params,
+    };
+    const login = { cli_auth_credentials_store: 'auto' };
+    expect(settings).toEqual({ ...login, model_provider: 'corp', model_providers: { corp } });
   });
 
   const logins: [string, string, string[]][] = [
+    ['a provider, and to no other', CORP, ['CORP_KEY']],
     ['the vendor itself', '', OWN],
     ['the vendor by another address', 'openai_base_url = "https://proxy.example/v1"', OWN],
-    [
-      'the vendor itself, whose table the client passes over',
-      '[model_providers.openai]\nenv_key = "X"',
-      ['X', ...OWN],
-    ],
-    [
-      'a provider that wants the login of the vendor',
-      'model_provider = "x"\n[model_providers.x]\nrequires_openai_auth = true',
-      OWN,
-    ],
-    [
-      'a provider without a key',
-      'model_provider = "x"\n[model_providers.x]\nbase_url = "http://127.0.0.1:1"',
-      [],
-    ],
+    ['the vendor, whose table is passed over', '[model_providers.openai]\nenv_key = "X"', ['X', ...OWN]],
+    ['a provider that wants the login of the vendor', own('requires_openai_auth = true'), OWN],
+    ['a provider without a key', own('base_url = "http://127.0.0.1:1"'), []],
     ['a cloud', 'model_provider = "amazon-bedrock"', ['AWS_*']],
     ['a program on this machine', 'model_provider = "ollama"', []],
-    [
-      'keys in headers',
-      'model_provider = "x"\n[model_providers.x.env_http_headers]\nX-Key = "X_KEY"',
-      ['X_KEY'],
-    ],
+    ['keys in headers', own('X-Key = "X_KEY"', '.env_http_headers'), ['X_KEY']],
   ];
   for (const [what, text, names] of logins) {
     test(`passes on what belongs to ${what}`, () => expect(route(text).passedOn).toEqual(names));
   }
 
   test('gives keys that stand in the file by variables, so that they are in no argument', () => {
-    const { settings, env } = route(`model_provider = "x"
-[model_providers.x]
-experimental_bearer_token = "the-token"
-http_headers = { X-One = "the-first", X-Two = "the-second" }
-env_http_headers = { X-Three = "THREE" }
-`);
+    const headers = 'http_headers = { X-One = "the-first", X-Two = "the-second" }';
+    const known = `${headers}\nenv_http_headers = { X-Three = "THREE" }`;
+    const { settings, env } = route(own(`experimental_bearer_token = "the-token"\n${known}`));
     expect(Object.values(env).sort()).toEqual(['the-first', 'the-second', 'the-token']);
     expect(JSON.stringify(settings)).not.toMatch(/the-(?:token|first|second)/);
     const provider = (settings.model_providers as Record<string, Record<string, unknown>>).x ?? {};
     expect(env[String(provider.env_key)]).toBe('the-token');
-    expect(provider.env_http_headers).toEqual({
-      'X-One': expect.stringMatching(/_0$/),
-      'X-Two': expect.stringMatching(/_1$/),
-      'X-Three': 'THREE',
-    });
+    const one = { 'X-One': expect.stringMatching(/_0$/), 'X-Two': expect.stringMatching(/_1$/) };
+    expect(provider.env_http_headers).toEqual({ ...one, 'X-Three': 'THREE' });
   });
 
   const refused: [string, string, RegExp][] = [
     ['a file that is no TOML', 'model = ', /config\.toml" cannot be read/],
     ['a profile of an earlier release', 'profile = "x"', /"profile" in/],
-    [
-      'a key in the address',
-      'model_provider = "x"\n[model_providers.x]\nbase_url = "https://u:p@h/v1"',
-      /model_providers\.x/,
-    ],
+    ['a key in the address', own('base_url = "https://u:p@h/v1"'), /model_providers\.x/],
     ['a key behind the address', 'openai_base_url = "https://h/v1?k=abc"', /model_providers\.openai/],
-    [
-      'a key among the parameters',
-      'model_provider = "x"\n[model_providers.x.query_params]\nsig = "abc"',
-      /model_providers\.x/,
-    ],
+    ['a key among the parameters', own('sig = "abc"', '.query_params'), /model_providers\.x/],
   ];
   for (const [what, text, reason] of refused) {
     test(`refuses ${what}, and names it`, () =>
@@ -134,9 +96,8 @@ env_http_headers = { X-Three = "THREE" }
     expect(routeOf('codex', { files, env: { CODEX_HOME: '/b' } }).model).toBe('b');
     expect(routeOf('codex', { files, env: { CODEX_HOME: '/b' }, agentDir: '/c' }).model).toBe('c');
     expect(routeOf('codex', {}).model).toBeNull();
-    expect(refusalOf('codex', { env: { CODEX_HOME: 'here' } })).toContain(
-      'CODEX_HOME is no absolute path: "here"',
-    );
+    const reason = refusalOf('codex', { env: { CODEX_HOME: 'here' } });
+    expect(reason).toContain('CODEX_HOME is no absolute path: "here"');
   });
 
   test('takes what the administrator says for the whole machine, under what the user says', () => {
@@ -156,18 +117,11 @@ describe('routeArgs()', () => {
   test('toml() writes what is read as the same value', () => {
     const key = fc.string({ minLength: 1, unit: 'grapheme' }).filter((one) => one !== '__proto__');
     const leaf = fc.oneof(fc.string({ unit: 'grapheme' }), fc.boolean(), fc.integer());
-    const value = fc.letrec((tie) => ({
-      any: fc.oneof(
-        { maxDepth: 3 },
-        leaf,
-        fc.array(leaf, { maxLength: 4 }),
-        fc.dictionary(key, tie('any'), { maxKeys: 4 }),
-      ),
-    })).any;
-    fc.assert(
-      fc.property(value, (one) => {
-        expect((Bun.TOML.parse(`a=${toml(one)}`) as { a: unknown }).a).toEqual(one as never);
-      }),
-    );
+    const list = fc.array(leaf, { maxLength: 4 });
+    const { any } = fc.letrec((tie) => ({
+      any: fc.oneof({ maxDepth: 3 }, leaf, list, fc.dictionary(key, tie('any'), { maxKeys: 4 })),
+    }));
+    const isKept = (one: unknown) => expect(Bun.TOML.parse(`a=${toml(one)}`)).toEqual({ a: one });
+    fc.assert(fc.property(any, (one) => void isKept(one)));
   });
 });

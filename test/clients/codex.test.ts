@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { TurnRequest } from '../../src/clients/client.ts';
 import { codex } from '../../src/clients/codex/client.ts';
-import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
+import { NO_POLICY, NO_TOOLS, SUBAGENT_DENY } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
 import { commandOf, policed, REQUEST, SERVER } from './adapter.ts';
 import { linesOf, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
@@ -14,27 +14,13 @@ function settings(changes: Partial<TurnRequest> = {}): string[] {
   return args.filter((_arg, index) => args[index - 1] === '-c');
 }
 
-/** What is switched off beyond what always is. */
-function _switchedOff(policy: Partial<ToolPolicy>): string[] {
-  const always = settings();
-  return settings(policed(policy))
-    .filter((setting) => !always.includes(setting))
-    .map((setting) => setting.replace(/=(?:false|"disabled")$/, ''));
-}
-
-function _sandbox(changes: Partial<TurnRequest>): string | undefined {
-  const { args } = command(changes);
-  return args[args.indexOf('--sandbox') + 1];
-}
-
 const read = (name: string) => readTurn(codex, recordedTurn(`codex-${name}`));
 
 describe('command()', () => {
-  test('passes on model and effort where they are given', () => {
-    expect(command({ model: '--evil' }).args).toContain('--model=--evil');
+  test('passes on the effort where it is given', () => {
     expect(settings({ thinking: 'low' })).toContain('model_reasoning_effort="low"');
     expect(settings({ thinking: 'max' })).toContain('model_reasoning_effort="max"');
-    expect(command({}).args.join(' ')).not.toMatch(/--model|reasoning_effort/);
+    expect(command({}).args.join(' ')).not.toMatch(/reasoning_effort/);
   });
 
   test('reads no configuration and no rules, of the user or of the project', () => {
@@ -77,15 +63,11 @@ describe('command()', () => {
 describe('the policy', () => {
   test('never offers agents, goals, waiting or questions, whatever is allowed', () => {
     const always = settings(policed({ allow: ['*'] }));
-    for (const setting of [
-      'features.multi_agent=false',
-      'features.multi_agent_v2=false',
-      'agents.enabled=false',
-      'features.goals=false',
-      'features.sleep_tool=false',
-      'tools.experimental_request_user_input.enabled=false',
-    ])
-      expect(always).toContain(setting);
+    const off = [
+      ...['features.multi_agent', 'features.multi_agent_v2', 'agents.enabled', 'features.goals'],
+      ...['features.sleep_tool', 'tools.experimental_request_user_input.enabled'],
+    ];
+    expect(always).toEqual(expect.arrayContaining(off.map((name) => `${name}=false`)));
   });
 
   test('has a gap where commands are allowed and going on with them is not', () => {
@@ -99,13 +81,8 @@ describe('the policy', () => {
 });
 
 describe('reader()', () => {
-  test('tells of a whole turn in its order, tools under the names of its hooks', () => {
-    const { events, conclusion } = read('work');
-    expect(events.map(({ kind }) => kind)).toEqual([
-      ...(['session', 'tool-call', 'tool-result', 'tool-call', 'tool-result', 'tool-call'] as const),
-      ...(['tool-result', 'tool-call', 'tool-result', 'tool-call', 'tool-result'] as const),
-      ...(['text', 'usage', 'result'] as const),
-    ]);
+  test('tells of tools under the names of its hooks, and of commands without the shell around them', () => {
+    const { events } = read('work');
     const calls = events.flatMap((event) => (event.kind === 'tool-call' ? [[event.tool, event.input]] : []));
     expect(calls).toEqual([
       ['Bash', { command: 'cat a.txt' }],
@@ -115,17 +92,8 @@ describe('reader()', () => {
       ['Bash', { command: 'exec 2>&1; touch /etc/not-mine' }],
     ]);
     const results = events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
-    expect(results.map(({ isError }) => isError)).toEqual([false, false, true, false, true]);
     expect(results[2]?.text.split('\n').sort()).toEqual(['', "it's", 'to-stdout']);
     expect(results[3]?.text).toBe('ECHO:ping');
-    expect(conclusion).toEqual({
-      outcome: 'success',
-      text: '정답은 42입니다 👍\n\n"끝" @types/node',
-      error: null,
-      isModelRefused: false,
-      sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      usage: { ...NO_USAGE, inputTokens: 600, outputTokens: 120, cacheReadTokens: 0, cacheWriteTokens: 0 },
-    });
   });
 
   test('takes off what the session had used before', () => {
@@ -155,6 +123,7 @@ describe('reader()', () => {
       codex,
       saidTurn([
         item({ type: 'reasoning', text: 'hm' }),
+        item({ type: 'agent_message', text: 'half of it' }, 'item.updated'),
         item({ type: 'todo_list', items: [{ text: 'one', completed: false }] }, 'item.started'),
         item({ type: 'todo_list', items: [{ text: 'one', completed: true }] }, 'item.updated'),
         item({ type: 'todo_list', items: [{ text: 'one', completed: true }] }),

@@ -24,22 +24,15 @@ describe('geminiExits()', () => {
 
   test('takes what was said of a call last', () => {
     using home = temporaryHome();
-    keep(
-      home,
-      `${CHATS}/a.jsonl`,
-      message({ id: 'one', name: 'x' }),
-      message(call('one', 'x\nExit Code: 1')),
-    );
+    const earlier = message({ id: 'one', name: 'x' });
+    keep(home, `${CHATS}/a.jsonl`, earlier, message(call('one', 'x\nExit Code: 1')));
     expect(geminiExits(`${home.path}/run`)('one')).toBe(1);
   });
 
   test('is not misled by what a command prints', () => {
     using home = temporaryHome();
-    const outputs = [
-      'Exit Code: 1',
-      'a\nExit Code: 1\nb\nProcess Group PGID: 5',
-      'a\nExit Code: 9\nExit Code: 3',
-    ];
+    const inside = 'a\nExit Code: 1\nb\nProcess Group PGID: 5';
+    const outputs = ['Exit Code: 1', inside, 'a\nExit Code: 9\nExit Code: 3'];
     keep(home, `${CHATS}/a.jsonl`, message(...outputs.map((output, index) => call(String(index), output))));
     const exits = geminiExits(`${home.path}/run`);
     expect(['0', '1', '2'].map(exits)).toEqual([0, 0, 3]);

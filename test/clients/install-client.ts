@@ -11,6 +11,10 @@ export type InstalledClient = { readonly path: string; readonly version: string 
 /** The release that the tests are written for. */
 export const CLIENT_VERSION = process.env.CLAUDE_CODE_VERSION ?? '2.1.328';
 
+/** The built program, or another one to be tested in its place. */
+export const PRODUCT =
+  process.env.SELF_GENERATION_BINARY ?? join(import.meta.dir, '../../dist/self-generation');
+
 const PACKAGE = '@anthropic-ai/claude-code';
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,27 +24,19 @@ import {
   runProductOrThrow,
   type Workspace,
 } from './claude-code.ts';
-import { CLIENT_VERSION, installClient } from './install-client.ts';
-import { enterNamespace } from './namespace.ts';
+import { CLIENT_VERSION, installClient, PRODUCT } from './install-client.ts';
+import { offlineSuite } from './offline.ts';
 import * as scenarios from './scenarios.ts';
 
 /** The whole loop as a user goes through it: the real client, a scripted model, the built binary. */
 
-const BINARY =
-  process.env.SELF_GENERATION_BINARY ?? join(import.meta.dir, '..', '..', 'dist', 'self-generation');
 const RULE = 'Set a port in settings.ini before the tests are run.';
 const REFUSED_RULE = 'Run the linter before every single edit.';
 const INSTRUCTIONS = 'Run the deployment script for staging.';
 const DENIAL = 'CI publishes: push a tag.';
 const READ_NOTE = 'The port is set for each machine in settings.local.ini.';
 const HOOKS = [
-  {
-    event: 'PreToolUse',
-    tools: ['Bash'],
-    when: { command: 'npm publish' },
-    action: 'deny',
-    text: DENIAL,
-  },
+  { event: 'PreToolUse', tools: ['Bash'], when: { command: 'npm publish' }, action: 'deny', text: DENIAL },
   { event: 'PreToolUse', tools: ['Read'], when: { path: '*.ini' }, action: 'tell', text: READ_NOTE },
 ];
 const PROMPTS = [
@@ -54,10 +46,7 @@ const PROMPTS = [
   'To staging.',
 ];
 
-const entry = await enterNamespace(() => installClient(CLIENT_VERSION));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => installClient(CLIENT_VERSION));
 
 setDefaultTimeout(300_000);
 const ended: (() => Promise<void>)[] = [];
@@ -70,22 +59,13 @@ function proposals(body: Json): ModelTurn {
   if (!isAnalysis(body)) return answer(say('ok'));
   const suggestions = [
     {
-      type: 'claude_md',
-      summary: 'Set the port first',
-      evidence: '2 ×',
-      priority: 9,
-      rule: RULE,
-      errors: ['e1'],
+      ...{ type: 'claude_md', summary: 'Set the port first', evidence: '2 ×', priority: 9 },
+      ...{ rule: RULE, errors: ['e1'] },
     },
     { type: 'claude_md', summary: 'Lint first', evidence: '', priority: 5, rule: REFUSED_RULE },
     {
-      type: 'skill',
-      summary: 'Deploy to staging',
-      evidence: 'asked 4 times',
-      priority: 1,
-      skillName: 'deploy-staging',
-      action: INSTRUCTIONS,
-      examples: ['Deploy the branch to staging'],
+      ...{ type: 'skill', summary: 'Deploy to staging', evidence: 'asked 4 times', priority: 1 },
+      ...{ skillName: 'deploy-staging', action: INSTRUCTIONS, examples: ['Deploy the branch to staging'] },
     },
   ];
   return answer(say(`Here it is:\n\`\`\`json\n${JSON.stringify({ clusters: [], suggestions })}\n\`\`\``));
@@ -98,13 +78,14 @@ function isAnalysis(body: Json): boolean {
 const analyses = (requests: readonly ModelRequest[]) =>
   requests.filter((request) => request.kind !== 'other' && isAnalysis(request.body));
 
+const textsIn = (request: ModelRequest) => (request.kind === 'other' ? [] : textsOf(request.body));
 const says = (requests: readonly ModelRequest[], words: string) =>
-  requests.some(
-    (request) => request.kind !== 'other' && textsOf(request.body).some((text) => text.includes(words)),
-  );
+  requests.flatMap(textsIn).some((text) => text.includes(words));
+
+const bash = (command: string) => answer(useTool('Bash', { command, description: 'Do it' }));
 
 async function started(): Promise<{ workspace: Workspace; model: ScriptedModel }> {
-  const workspace = await makeWorkspace({ client: await installClient(CLIENT_VERSION), binary: BINARY });
+  const workspace = await makeWorkspace({ client: await installClient(CLIENT_VERSION), binary: PRODUCT });
   ended.push(() => removeWorkspace(workspace));
   await runProductOrThrow(workspace, ['install']);
   const script = {
@@ -113,14 +94,12 @@ async function started(): Promise<{ workspace: Workspace; model: ScriptedModel }
     delegate: scenarios.foreground(workspace.project).script.main ?? [],
     ...workers(workspace),
     apply: [
-      answer(useTool('Bash', { command: `${BINARY} apply 1 --yes`, description: 'Apply' })),
-      answer(
-        useTool('Bash', { command: `exec env -i HOME="$HOME" ${BINARY} apply 1 --yes`, description: 'Hide' }),
-      ),
+      bash(`${PRODUCT} apply 1 --yes`),
+      bash(`exec env -i HOME="$HOME" ${PRODUCT} apply 1 --yes`),
       answer(say('Not applied.')),
     ],
     release: [
-      answer(useTool('Bash', { command: 'touch published; npm publish', description: 'Publish' })),
+      bash('touch published; npm publish'),
       answer(useTool('Read', { file_path: join(workspace.project, 'settings.ini') })),
       answer(say('Not published.')),
     ],
@@ -148,11 +127,10 @@ suite('the learning loop', () => {
     const talk = (prompt: string) => runClientOn(model, workspace, { prompt: `[[conv:talk]] ${prompt}` });
 
     // Sessions: an error that is solved, and the same wish four times.
-    const learning = await runClientOn(model, workspace, {
-      prompt: scenarios.learn(workspace.project).prompt,
-    });
+    const { prompt } = scenarios.learn(workspace.project);
+    const learning = await runClientOn(model, workspace, { prompt });
     expect(runProblems(learning, ['SessionStart', 'UserPromptSubmit'])).toEqual([]);
-    for (const prompt of PROMPTS) await talk(prompt);
+    for (const one of PROMPTS) await talk(one);
 
     // Nothing was sent before somebody asked for it.
     expect(analyses(model.requests)).toEqual([]);
@@ -194,11 +172,10 @@ suite('the learning loop', () => {
     expect((await product(workspace, model, 'apply', skill, '--yes')).code).toBe(0);
     expect((await product(workspace, model, 'dismiss', refused, '--why', 'we have CI')).code).toBe(0);
     const told = await delegate();
-    const given = told.requests.find(
+    const given = told.requests.filter(
       (one) => one.kind === 'turn' && one.conversation === 'executor' && one.turn === 0,
     );
-    const context =
-      given?.kind === 'turn' ? textsOf(given.body).find((text) => text.includes('SubagentStart hook')) : '';
+    const context = given.flatMap(textsIn).find((text) => text.includes('SubagentStart hook'));
     expect(context).toContain(`적용할 프로젝트 규칙:\n- ${RULE}`);
     expect(context).toContain('PORT is not set');
     expect(says(told.requests, REFUSED_RULE)).toBe(false);
@@ -206,9 +183,8 @@ suite('the learning loop', () => {
     // Which agent got what.
     const status = parseJson((await product(workspace, model, 'status', '--json')).stdout);
     const agents = isRecord(status) && isRecord(status.learning) ? status.learning.given : [];
-    expect(agents).toContainEqual(
-      expect.objectContaining({ agentType: 'executor', text: expect.stringContaining(RULE) }),
-    );
+    const ofExecutor = { agentType: 'executor', text: expect.stringContaining(RULE) };
+    expect(agents).toContainEqual(expect.objectContaining(ofExecutor));
 
     // The skill is there for the client, and counted when it is called.
     const called = await runClientOn(model, workspace, { prompt: '/deploy-staging [[conv:talk]]' });
@@ -263,12 +239,10 @@ suite('the learning loop', () => {
       const run = await runClientOn(model, workspace, { prompt: `[[conv:talk]] ${prompt}`, args });
       expect(runProblems(run, [])).toEqual([]);
     }
-    const runs = await waitFor(() =>
-      readTable(workspace, 'analysis_runs').filter((row) => row.status === 'done'),
-    );
-    expect(runs).toMatchObject([
-      { trigger: 'session-end', project_path: workspace.project, suggestion_count: 3 },
-    ]);
+    const done = () => readTable(workspace, 'analysis_runs').filter((row) => row.status === 'done');
+    const project_path = workspace.project;
+    const run = { trigger: 'session-end', project_path, suggestion_count: 3 };
+    expect(await waitFor(done)).toMatchObject([run]);
     // Its own session ended too.
     await Bun.sleep(1000);
     expect(readTable(workspace, 'analysis_runs')).toHaveLength(1);

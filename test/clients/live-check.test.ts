@@ -15,39 +15,32 @@ beforeAll(async () => {
 });
 afterAll(() => removeDirectory(directory));
 
-type Case = { readonly clientPath: string; readonly binaryPath: string; readonly timeoutMs?: number };
-
-async function check({ clientPath, binaryPath, timeoutMs = 10_000 }: Case, reason: RegExp): Promise<void> {
-  const env = { ...process.env, TMPDIR: directory };
-  const report = await runLiveCheck({ clientPath, binaryPath, env, timeoutMs });
-  expect(report).toEqual({ kind: 'failed', clientVersion: undefined, reason: expect.stringMatching(reason) });
-  expect((await readdir(directory)).filter((name) => name.startsWith('sg-live-'))).toEqual([]);
-}
-
 describe('runLiveCheck()', () => {
-  test('fails and leaves nothing behind when the binary cannot be started', () =>
-    check({ clientPath: 'true', binaryPath: '/nonexistent' }, /install failed: .*\/nonexistent/));
-  test('fails when install fails', () =>
-    check({ clientPath: 'true', binaryPath: 'false' }, /install ended with exit code 1/));
-  test('fails when the client cannot be started', () =>
-    check({ clientPath: '/nonexistent', binaryPath: 'true' }, /the client failed: .*\/nonexistent/));
-  test('fails when the client fails', () =>
-    check({ clientPath: 'false', binaryPath: 'true' }, /the client ended with exit code 1/));
-  test('fails when the time is over', () =>
-    check({ clientPath: endless, binaryPath: 'true', timeoutMs: 100 }, /the client took too long/));
+  const rows: [when: string, () => readonly [client: string, binary: string], reason: RegExp][] = [
+    ['the binary cannot be started', () => ['true', '/nonexistent'], /install failed: .*\/nonexistent/],
+    ['install fails', () => ['true', 'false'], /install ended with exit code 1/],
+    ['the client cannot be started', () => ['/nonexistent', 'true'], /the client failed: .*\/nonexistent/],
+    ['the client fails', () => ['false', 'true'], /the client ended with exit code 1/],
+    ['the time is over', () => [endless, 'true'], /the client took too long/],
+  ];
+  for (const [when, paths, reason] of rows)
+    test(`fails and leaves nothing behind when ${when}`, async () => {
+      const [clientPath, binaryPath] = paths();
+      const timeoutMs = clientPath === endless ? 100 : 10_000;
+      const env = { ...process.env, TMPDIR: directory };
+      const report = await runLiveCheck({ clientPath, binaryPath, env, timeoutMs });
+      const failed = { kind: 'failed', clientVersion: undefined, reason: expect.stringMatching(reason) };
+      expect(report).toEqual(failed as typeof report);
+      expect((await readdir(directory)).filter((name) => name.startsWith('sg-live-'))).toEqual([]);
+    });
 });
 
 describe('clientEnvironment()', () => {
   test('passes on nothing of the caller but the PATH and the locale', () => {
     const directories = { home: '/h', project: '/p', temporary: '/t', bin: '/b' };
     const secret = { ANTHROPIC_API_KEY: 'real', ANTHROPIC_AUTH_TOKEN: 'real', HTTPS_PROXY: 'http://real' };
-    const caller = {
-      ...secret,
-      PATH: '/usr/bin',
-      LANG: 'C.UTF-8',
-      HOME: '/real',
-      CLAUDE_CONFIG_DIR: '/real',
-    };
+    const ours = { PATH: '/usr/bin', LANG: 'C.UTF-8', HOME: '/real', CLAUDE_CONFIG_DIR: '/real' };
+    const caller = { ...secret, ...ours };
     const env = clientEnvironment(caller, directories, 'http://127.0.0.1:1');
     expect(env).toMatchObject({ HOME: '/h', LANG: 'C.UTF-8', ANTHROPIC_API_KEY: 'dummy' });
     expect(env.PATH.split(':')).toEqual(['/b', '/usr/bin']);

@@ -1,41 +1,31 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isRecord, type Json, parseJson } from '../../src/core/guards.ts';
-import type { Environment } from '../../src/core/state-paths.ts';
 import { requesterKey } from '../../src/runs/model/run.ts';
 import { withRuns } from '../../src/runs/store/rows.ts';
-import { runCommand } from '../../src/system/run-command.ts';
 import { pathExists, readTextFile } from '../../src/system/runtime-bun.ts';
 import { ended } from '../runs/store/made-up.ts';
 import { CLIENT_NAMES } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
-import { BINARY } from '../support/program.ts';
 import { treeBelow } from '../support/tree.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
+import { type InstalledUser, makeUser } from './installed-user.ts';
 import { USAGE } from './mcp-users.ts';
-import { enterNamespace } from './namespace.ts';
+import { offlineSuite } from './offline.ts';
 import { type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
-import { makeWorkspace, marksOf, type Workspace } from './one-shot-workspace.ts';
+import { marksOf, type Workspace } from './one-shot-workspace.ts';
 
 /** The four real clients after `install --mcp`, and a scripted model; nothing can leave the machine. */
 
-const entry = await enterNamespace(() => Promise.all(CLIENT_NAMES.map(installCli)));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
 
 setDefaultTimeout(180_000);
 
-const RUN_TIMEOUT_MS = 60_000;
+const PRINTING = ['-p', '--output-format', 'json'];
 const TOOLS = [
-  'sessions_spawn',
-  'sessions_list',
-  'sessions_history',
-  'sessions_send',
-  'agents_list',
-  'subagents',
+  ...['sessions_spawn', 'sessions_list', 'sessions_history', 'sessions_send', 'agents_list', 'subagents'],
 ];
 
 const asText = (request: ModelRequest | undefined) =>
@@ -48,44 +38,17 @@ const isTalk = (request: ModelRequest) => toolNames(request).length > 0;
 for (const name of CLIENT_NAMES) {
   suite(`install --mcp for ${name}`, () => {
     const usage = USAGE[name];
+    let user: InstalledUser;
     let workspace: Workspace;
-    let project = '';
     let before: Record<string, string> = {};
     const state = (...names: string[]) => join(workspace.home, '.self-generation', ...names);
-    const env = (): Environment => {
-      const kept = Object.entries(workspace.env).filter(([key]) => !usage.without.includes(key));
-      return { ...Object.fromEntries(kept), UNRELATED: undefined };
-    };
-
-    async function program(...words: string[]): Promise<string> {
-      const end = await runCommand(BINARY, words, { env: env(), cwd: project, timeoutMs: RUN_TIMEOUT_MS });
-      if (end.kind !== 'exited' || end.code !== 0)
-        throw new Error(`${words.join(' ')}: ${JSON.stringify(end)}`);
-      return end.stdout;
-    }
-
     /** Runs the client; the model answers by the script once it is really asked. */
-    async function talk(
-      prompt: string,
-      script: Script,
-      args = usage.args,
-    ): Promise<{ stdout: string; talk: ModelRequest[] }> {
-      const { model } = workspace.board;
-      const from = model.requests.length;
+    async function talk(prompt: string, script: Script, args?: readonly string[]) {
       let asked = 0;
-      workspace.board.script = (request) =>
-        isTalk(request) ? script(request, asked++) : { kind: 'text', text: 'a title' };
-      const end = await runCommand(name, args, {
-        cwd: project,
-        env: env(),
-        stdin: prompt,
-        timeoutMs: RUN_TIMEOUT_MS,
-      });
-      if (end.kind !== 'exited' || end.code !== 0) throw new Error(`${name}: ${JSON.stringify(end)}`);
-      return {
-        stdout: end.stdout,
-        talk: model.requests.slice(from).filter((one) => one.api !== 'other' && isTalk(one)),
-      };
+      const title = { kind: 'text', text: 'a title' } as const;
+      const answer: Script = (request) => (isTalk(request) ? script(request, asked++) : title);
+      const run = await user.talk(prompt, answer, args);
+      return { stdout: run.stdout, talk: run.asked.filter(isTalk) };
     }
 
     const calls =
@@ -98,15 +61,10 @@ for (const name of CLIENT_NAMES) {
       };
 
     beforeAll(async () => {
-      workspace = await makeWorkspace(name);
-      project = await mkdtemp(join(workspace.root, 'project-'));
-      for (const [file, text] of Object.entries(usage.files)) {
-        const path = join(workspace.home, file);
-        await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, text);
-      }
+      user = await makeUser(name);
+      ({ workspace } = user);
       before = treeBelow(workspace.home);
-      await program('install', '--mcp', name, '--client-version', '2.1.328');
+      await user.program('install', '--mcp', name, '--client-version', '2.1.328');
       // What the client says first, and what it starts the server with, is taken down on the way.
       await rename(state('hooks', 'self-generation'), state('hooks', 'real'));
       const [log, environment] = [join(workspace.root, 'said.log'), join(workspace.root, 'environment.log')];
@@ -134,23 +92,19 @@ for (const name of CLIENT_NAMES) {
       expect(second?.replaceAll('\\', '')).toContain('"requester":"main","allowAny":false');
       expect(third?.replaceAll('\\', '')).toContain('"count":0,"sessions":[]');
       const said = (await readFile(join(workspace.root, 'said.log'), 'utf8')).split('\n');
-      const hello = said
-        .map(parseJson)
-        .find((one) => (one as Json | undefined)?.method === 'initialize') as Json;
-      expect(hello.params).toMatchObject({ clientInfo: { name: usage.connectsAs } });
+      const hello = said.map(parseJson).find((one) => isRecord(one) && one.method === 'initialize');
+      expect(hello).toMatchObject({ params: { clientInfo: { name: usage.connectsAs } } });
     });
 
     test('what waits stands in the next request to the model, and only there', async () => {
       const paths = pathsOf(workspace.home);
-      const key = requesterKey(project, { readTextFile, pathExists });
+      const key = requesterKey(user.project, { readTextFile, pathExists });
       // Otherwise Claude Code's hook is faster.
       await writeFile(join(workspace.root, 'no-hooks'), '');
       const tells = { result: 'forty-two bugs', stats: 'Stats: runtime 5m12s • sessionKey x' };
       withRuns(paths, (db) => ended(db, { key }, tells));
-      const run = await talk(
-        'hello',
-        calls(['agents_list', {}], ['sessions_list', { includeArchived: true }]),
-      );
+      const script = calls(['agents_list', {}], ['sessions_list', { includeArchived: true }]);
+      const run = await talk('hello', script);
       const [first, second] = run.talk.map(asText);
       expect(first).not.toContain('forty-two bugs');
       expect(second).toContain('forty-two bugs');
@@ -159,11 +113,8 @@ for (const name of CLIENT_NAMES) {
       expect(rows).toEqual([{ state: 'acked', attempts: 1 }]);
       const session = /"session_id":"([^"]+)"/.exec(run.stdout)?.[1];
       const environment = await readFile(join(workspace.root, 'environment.log'), 'utf8');
-      if (name === 'claude') {
-        expect(environment).toContain(`CLAUDE_CODE_SESSION_ID=${session}\n`);
-      } else {
-        expect(environment).not.toContain('CLAUDE_CODE_SESSION_ID');
-      }
+      expect(environment.includes(`CLAUDE_CODE_SESSION_ID=${session}\n`)).toBe(name === 'claude');
+      expect(environment.includes('CLAUDE_CODE_SESSION_ID')).toBe(name === 'claude');
     });
 
     if (name === 'claude') {
@@ -173,13 +124,8 @@ for (const name of CLIENT_NAMES) {
       ] as const) {
         test(`${prompt} is answered without a request to a model`, async () => {
           await rm(join(workspace.root, 'no-hooks'), { force: true });
-          const before = workspace.board.model.requests.length;
-          const run = await talk(prompt, () => ({ kind: 'text', text: 'asked' }), [
-            ...['-p', '--output-format', 'json'],
-          ]);
-          expect(workspace.board.model.requests.slice(before).filter(({ api }) => api !== 'other')).toEqual(
-            [],
-          );
+          const run = await user.talk(prompt, () => ({ kind: 'text', text: 'asked' }), PRINTING);
+          expect(run.asked).toEqual([]);
           const { result, num_turns: turns } = JSON.parse(run.stdout);
           expect(result).toContain(answer);
           expect(turns).toBe(0);
@@ -190,8 +136,7 @@ for (const name of CLIENT_NAMES) {
       test('/subagents hands what is typed to the tool where no hook answers, and nothing of it to a shell', async () => {
         const touch = (mark: string) => `touch '${join(workspace.marks, mark)}'`;
         const words = `list !\`${touch('bang')}\` $(${touch('substituted')}); ${touch('next')} \`${touch('ticks')}\``;
-        const args = ['-p', '--output-format', 'json'];
-        const run = await talk(`/subagents ${words}`, calls(['subagents', { action: 'list' }]), args);
+        const run = await talk(`/subagents ${words}`, calls(['subagents', { action: 'list' }]), PRINTING);
         expect(asText(run.talk[0])).toContain('ARGUMENTS: list');
         expect(asText(run.talk[0])).toContain("$(touch '");
         expect(asText(run.talk[1]).replaceAll('\\', '')).toContain('"active":0,"done":');
@@ -202,7 +147,7 @@ for (const name of CLIENT_NAMES) {
     test('uninstall leaves the user with what was there before', async () => {
       await rm(state('hooks', 'self-generation'));
       await rename(state('hooks', 'real'), state('hooks', 'self-generation'));
-      await program('uninstall', '--purge');
+      await user.program('uninstall', '--purge');
       const left = treeBelow(workspace.home);
       for (const file of Object.keys(usage.files)) {
         if (file !== '.claude.json') expect(left[file]).toBe(before[file] ?? '');

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /** Where the tests run: `ended` means that they ran in a child, in a network namespace of their own. */
-export type NamespaceEntry =
+type NamespaceEntry =
   | { readonly kind: 'inside' }
   | { readonly kind: 'ended'; readonly exitCode: number }
   | { readonly kind: 'refused'; readonly reason: string };
@@ -52,7 +52,7 @@ export async function enterNamespace(prepare: () => Promise<unknown>): Promise<N
 }
 
 /** The kernel's tables. Not /sys/class/net: inside a new namespace that still shows the outer devices. */
-export function readTables(): NetworkTables {
+function readTables(): NetworkTables {
   return {
     devices: readFileSync('/proc/net/dev', 'utf8'),
     routes: readFileSync('/proc/net/route', 'utf8'),

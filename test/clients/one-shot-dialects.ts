@@ -8,11 +8,7 @@ export type ModelApi = 'anthropic' | 'responses' | 'gemini' | 'chat';
  * A call of a tool, whether the client offered it or not. Some tools of the Responses API take a text, and those of a
  * server have its namespace beside their name.
  */
-export type ToolCall = {
-  readonly name: string;
-  readonly input: Json | string;
-  readonly namespace?: string;
-};
+export type ToolCall = { readonly name: string; readonly input: Json | string; readonly namespace?: string };
 
 /** What is said of every answer. */
 const USAGE = { input: 100, output: 20 };
@@ -29,10 +25,9 @@ export function eventsOf(api: ModelApi, content: Content): string[] {
     case 'gemini':
       return geminiEvents(content).map((event) => `data: ${escapeSeparators(JSON.stringify(event))}\r\n\r\n`);
     case 'chat':
-      return [
-        ...chatEvents(content).map((event) => `data: ${JSON.stringify(event)}\n\n`),
-        'data: [DONE]\n\n',
-      ];
+      return [...chatEvents(content).map((event) => JSON.stringify(event)), '[DONE]'].map(
+        (data) => `data: ${data}\n\n`,
+      );
     default:
       return unreachable(api);
   }
@@ -48,75 +43,52 @@ function named(event: Json): string {
 }
 
 function anthropicEvents({ texts, calls }: Content): Json[] {
-  const usage = {
-    input_tokens: USAGE.input,
-    output_tokens: 1,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
-  };
-  const head = {
-    id: `msg_${randomUUID()}`,
-    type: 'message',
-    role: 'assistant',
-    model: 'scripted',
-    content: [],
-  };
+  const cache = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+  const usage = { input_tokens: USAGE.input, output_tokens: 1, ...cache };
+  const id = `msg_${randomUUID()}`;
+  const head = { id, type: 'message', role: 'assistant', model: 'scripted', content: [] };
   const block = (index: number, content_block: Json, deltas: readonly Json[]): Json[] => [
     { type: 'content_block_start', index, content_block },
     ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
     { type: 'content_block_stop', index },
   ];
   const text = texts.map((piece) => ({ type: 'text_delta', text: piece }));
-  const blocks = [
-    ...(texts.length > 0 ? [block(0, { type: 'text', text: '' }, text)] : []),
-    ...calls.map(({ name, input }, index) =>
-      block(
-        texts.length > 0 ? index + 1 : index,
-        { type: 'tool_use', id: `toolu_${randomUUID()}`, name, input: {} },
-        [{ type: 'input_json_delta', partial_json: JSON.stringify(input) }],
-      ),
-    ),
-  ];
-  const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn';
+  const first = texts.length > 0 ? [block(0, { type: 'text', text: '' }, text)] : [];
+  const others = calls.map(({ name, input }, index) => {
+    const use = { type: 'tool_use', id: `toolu_${randomUUID()}`, name, input: {} };
+    const delta = { type: 'input_json_delta', partial_json: JSON.stringify(input) };
+    return block(first.length + index, use, [delta]);
+  });
+  const delta = { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn', stop_sequence: null };
   return [
     { type: 'message_start', message: { ...head, stop_reason: null, stop_sequence: null, usage } },
-    ...blocks.flat(),
-    {
-      type: 'message_delta',
-      delta: { stop_reason, stop_sequence: null },
-      usage: { ...usage, output_tokens: USAGE.output },
-    },
+    ...[...first, ...others].flat(),
+    { type: 'message_delta', delta, usage: { ...usage, output_tokens: USAGE.output } },
     { type: 'message_stop' },
   ];
 }
 
+const DELTA = 'response.output_text.delta';
+
 function responsesEvents({ texts, calls }: Content): Json[] {
   const text = texts.join('');
-  const message = {
-    type: 'message',
-    id: 'msg_scripted',
-    role: 'assistant',
-    status: 'completed',
-    content: [{ type: 'output_text', text, annotations: [] }],
-  };
+  const content = [{ type: 'output_text', text, annotations: [] }];
+  const item_id = 'msg_scripted';
+  const message = { type: 'message', id: item_id, role: 'assistant', status: 'completed', content };
   const items: Json[] = [
     ...(texts.length > 0 ? [message] : []),
     ...calls.map(({ name, input, namespace }, index) => ({
       ...(typeof input === 'string'
         ? { type: 'custom_tool_call', input }
         : { type: 'function_call', arguments: JSON.stringify(input) }),
-      id: `fc_scripted_${index}`,
-      call_id: `call_scripted_${index}`,
-      name,
+      ...{ id: `fc_scripted_${index}`, call_id: `call_scripted_${index}`, name },
       ...(namespace === undefined ? {} : { namespace }),
       status: 'completed',
     })),
   ];
   const usage = {
-    input_tokens: USAGE.input,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: USAGE.output,
-    output_tokens_details: { reasoning_tokens: 0 },
+    ...{ input_tokens: USAGE.input, input_tokens_details: { cached_tokens: 0 } },
+    ...{ output_tokens: USAGE.output, output_tokens_details: { reasoning_tokens: 0 } },
     total_tokens: USAGE.input + USAGE.output,
   };
   const response = { id: 'resp_scripted', object: 'response', output: [] };
@@ -125,13 +97,7 @@ function responsesEvents({ texts, calls }: Content): Json[] {
     ...items.flatMap((item, output_index) => [
       { type: 'response.output_item.added', output_index, item: { ...item, content: [] } },
       ...(item.type === 'message'
-        ? texts.map((delta) => ({
-            type: 'response.output_text.delta',
-            item_id: 'msg_scripted',
-            output_index,
-            content_index: 0,
-            delta,
-          }))
+        ? texts.map((delta) => ({ type: DELTA, item_id, output_index, content_index: 0, delta }))
         : []),
       { type: 'response.output_item.done', output_index, item },
     ]),
@@ -149,17 +115,16 @@ function geminiEvents({ texts, calls }: Content): Json[] {
 
 /** A piece of Gemini's answer, or all of it. */
 export function geminiChunk(parts: readonly Json[], finishReason?: string): Json {
+  const { input, output } = USAGE;
   const usageMetadata = {
-    promptTokenCount: USAGE.input,
-    candidatesTokenCount: USAGE.output,
-    totalTokenCount: USAGE.input + USAGE.output,
+    promptTokenCount: input,
+    candidatesTokenCount: output,
+    totalTokenCount: input + output,
   };
-  const content = { role: 'model', parts };
-  return {
-    candidates: [{ index: 0, content, ...(finishReason === undefined ? {} : { finishReason }) }],
-    modelVersion: 'scripted',
-    ...(finishReason === undefined ? {} : { usageMetadata }),
-  };
+  const candidate = { index: 0, content: { role: 'model', parts } };
+  const piece = { candidates: [candidate], modelVersion: 'scripted' };
+  if (finishReason === undefined) return piece;
+  return { ...piece, candidates: [{ ...candidate, finishReason }], usageMetadata };
 }
 
 function chatEvents({ texts, calls }: Content): Json[] {
@@ -168,26 +133,18 @@ function chatEvents({ texts, calls }: Content): Json[] {
     ...head,
     choices: [{ index: 0, delta, finish_reason }],
   });
-  const tool_calls = calls.map(({ name, input }, index) => ({
-    index,
-    id: `call_scripted_${index}`,
-    type: 'function',
-    function: { name, arguments: JSON.stringify(input) },
-  }));
+  const tool_calls = calls.map(({ name, input }, index) => {
+    const called = { name, arguments: JSON.stringify(input) };
+    return { index, id: `call_scripted_${index}`, type: 'function', function: called };
+  });
+  const { input, output } = USAGE;
+  const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
   return [
     chunk({ role: 'assistant', content: '' }),
     ...texts.map((content) => chunk({ content })),
     ...(calls.length > 0 ? [chunk({ tool_calls })] : []),
     chunk({}, calls.length > 0 ? 'tool_calls' : 'stop'),
-    {
-      ...head,
-      choices: [],
-      usage: {
-        prompt_tokens: USAGE.input,
-        completion_tokens: USAGE.output,
-        total_tokens: USAGE.input + USAGE.output,
-      },
-    },
+    { ...head, choices: [], usage },
   ];
 }
 

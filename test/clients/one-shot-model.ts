@@ -1,5 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { isRecord, type Json, parseJson, readString, unreachable } from '../../src/core/guards.ts';
+import {
+  isRecord,
+  type Json,
+  parseJson,
+  readRecords,
+  readString,
+  unreachable,
+} from '../../src/core/guards.ts';
 import {
   type Content,
   eventsOf,
@@ -79,13 +86,8 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, servin
   const path = new URL(incoming.url ?? '/', 'http://127.0.0.1').pathname;
   const method = incoming.method ?? 'GET';
   const api = method === 'POST' ? apiOf(path) : 'other';
-  const request: ModelRequest = {
-    api,
-    method,
-    path,
-    headers: incoming.headers,
-    body: isRecord(body) ? body : {},
-  };
+  const { headers } = incoming;
+  const request: ModelRequest = { api, method, path, headers, body: isRecord(body) ? body : {} };
   const index = serving.requests.filter((earlier) => earlier.api !== 'other').length;
   if (serving.requests.length >= REQUESTS_MAX)
     throw new Error(`Cannot record more than ${REQUESTS_MAX} requests`);
@@ -120,11 +122,8 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, servin
 /** What is asked around the question: which models there are, whether the account may use them. */
 function sendOther(response: ServerResponse, path: string): void {
   const account = {
-    id: ACCOUNT,
-    plan_type: 'plus',
-    structure: 'personal',
-    workspace_backend_origin: 'https://chatgpt.com',
-    account_routing_override: 'NO_CONSTRAINT',
+    ...{ id: ACCOUNT, plan_type: 'plus', structure: 'personal' },
+    ...{ workspace_backend_origin: 'https://chatgpt.com', account_routing_override: 'NO_CONSTRAINT' },
   };
   if (path.endsWith('/models')) sendJson(response, 200, { data: [], models: [] });
   else if (path.endsWith('/accounts/check'))
@@ -174,20 +173,19 @@ function sendJson(response: ServerResponse, status: number, value: Json): void {
 
 /** The names of the tools that a request offers to the model; each API words them in its own way. */
 export function toolNames({ api, body }: ModelRequest): string[] {
-  const tools = records(body.tools);
+  const tools = readRecords(body.tools);
   switch (api) {
     case 'gemini':
       return tools.flatMap((tool) => [
-        ...records(tool.functionDeclarations).map(nameOf),
+        ...readRecords(tool.functionDeclarations).map(nameOf),
         ...Object.keys(tool).filter((key) => key !== 'functionDeclarations'),
       ]);
     case 'responses': {
       // Newer models are told of their tools in an item of the input.
-      const added = records(body.input).flatMap((item) =>
-        item.type === 'additional_tools' ? records(item.tools) : [],
-      );
+      const items = readRecords(body.input).filter(({ type }) => type === 'additional_tools');
+      const added = items.flatMap((item) => readRecords(item.tools));
       return [...tools, ...added].flatMap((tool) =>
-        tool.type === 'namespace' ? records(tool.tools).map(nameOf) : [nameOf(tool)],
+        tool.type === 'namespace' ? readRecords(tool.tools).map(nameOf) : [nameOf(tool)],
       );
     }
     case 'chat':
@@ -203,8 +201,4 @@ export function toolNames({ api, body }: ModelRequest): string[] {
 
 function nameOf(tool: Json): string {
   return readString(tool, 'name') ?? readString(tool, 'type') ?? JSON.stringify(tool);
-}
-
-function records(value: unknown): Json[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }

@@ -3,6 +3,7 @@ import type { Environment } from '../../src/core/state-paths.ts';
 import type { ClientName } from '../support/clients.ts';
 import type { ToolCall } from './one-shot-dialects.ts';
 import { ACCOUNT } from './one-shot-model.ts';
+import { inPlace, touch } from './runs-dialects.ts';
 
 /** Where a test's user lives and what is reached from there. */
 export type Place = {
@@ -29,22 +30,16 @@ export type User = {
   readonly isMemoryRead: boolean;
   /** What the adapter's way offers the model, by model; anything else must not be. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
-  /** Calls of tools that the client has, whether offered or not. */
-  readonly calls: (place: Place, secret: string) => readonly ToolCall[];
+  /** Calls of tools that the client has, whether offered or not, besides those that sub-agents make. */
+  readonly moreCalls?: (place: Place, secret: string) => readonly ToolCall[];
 };
 
 export const MEMORY = 'the-memory-of-the-user';
 
-const touch = ({ marks }: Place, name: string) => `touch '${join(marks, name)}'`;
-
 /** The same command for each event, in the form that three of the clients share. */
 function hooks(place: Place, events: readonly string[]): object {
-  return Object.fromEntries(
-    events.map((event) => [
-      event,
-      [{ hooks: [{ type: 'command', command: touch(place, `hook-${event}`) }] }],
-    ]),
-  );
+  const hook = (event: string) => ({ type: 'command', command: touch(place.marks, `hook-${event}`) });
+  return Object.fromEntries(events.map((event) => [event, [{ hooks: [hook(event)] }]]));
 }
 
 const hookMarks = (events: readonly string[]) => events.map((event) => `hook-${event}`);
@@ -76,12 +71,6 @@ const CLAUDE: User = {
   plainMarks: [...hookMarks(CLAUDE_EVENTS), 'mcp'],
   isMemoryRead: false,
   tools: { haiku: [] },
-  calls: (place, secret) => [
-    { name: 'Bash', input: { command: touch(place, 'tool'), description: 'x' } },
-    { name: 'Write', input: { file_path: join(place.marks, 'tool'), content: 'x' } },
-    { name: 'Read', input: { file_path: secret } },
-    { name: 'Task', input: { description: 'x', prompt: 'x', subagent_type: 'general-purpose' } },
-  ],
 };
 
 const CODEX: User = {
@@ -96,7 +85,7 @@ const CODEX: User = {
       '[features]\nplugins = false\nunbounded_connection_retries = false',
       '[analytics]\nenabled = false',
       `[mcp_servers.probe]\ncommand = "touch"\nargs = ["${join(place.marks, 'mcp')}"]`,
-      `[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "${touch(place, 'hook-in-toml')}"`,
+      `[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "${touch(place.marks, 'hook-in-toml')}"`,
     ].join('\n'),
   }),
   env: ({ authority }) => ({ CODEX_CA_CERTIFICATE: authority }),
@@ -105,24 +94,17 @@ const CODEX: User = {
   plainMarks: [...hookMarks(CLAUDE_EVENTS), 'hook-in-toml', 'mcp', 'notify'],
   isMemoryRead: true,
   tools: { 'gpt-5.5': ['apply_patch'], 'gpt-6.1-sol': ['exec', 'wait'], 'some-other-model': [] },
-  calls: (place, secret) => [
-    { name: 'exec_command', input: { cmd: touch(place, 'tool') } },
-    { name: 'shell', input: { command: ['sh', '-c', touch(place, 'tool')] } },
-    { name: 'view_image', input: { path: secret } },
-    { name: 'exec', input: 'text("ran " + 6 * 7);' },
-    {
-      name: 'apply_patch',
-      input: `*** Begin Patch\n*** Add File: ${join(place.marks, 'tool')}\n+x\n*** End Patch`,
-    },
-    {
-      name: 'exec',
-      input: `text(JSON.stringify(await tools.exec_command({ cmd: ${JSON.stringify(`cat '${secret}'; ${touch(place, 'tool')}`)} })));`,
-    },
-    {
-      name: 'exec',
-      input: `await tools.apply_patch("*** Begin Patch\\n*** Add File: ${join(place.marks, 'tool')}\\n+x\\n*** End Patch");`,
-    },
-  ],
+  moreCalls: ({ marks }, secret) => {
+    const cmd = JSON.stringify(`cat '${secret}'; ${touch(marks, 'tool')}`);
+    const patch = JSON.stringify(`*** Begin Patch\n*** Add File: ${join(marks, 'tool')}\n+x\n*** End Patch`);
+    return [
+      { name: 'shell', input: { command: ['sh', '-c', touch(marks, 'tool')] } },
+      { name: 'view_image', input: { path: secret } },
+      { name: 'exec', input: 'text("ran " + 6 * 7);' },
+      { name: 'exec', input: `text(JSON.stringify(await tools.exec_command({ cmd: ${cmd} })));` },
+      { name: 'exec', input: `await tools.apply_patch(${patch});` },
+    ];
+  },
 };
 
 const GEMINI: User = {
@@ -134,9 +116,8 @@ const GEMINI: User = {
       mcpServers: { probe: server(place) },
       mcp: { allowed: ['probe'] },
       tools: {
-        core: ['run_shell_command', 'read_file'],
-        allowed: ['run_shell_command'],
-        discoveryCommand: `sh -c "${touch(place, 'discovery')}; echo []"`,
+        ...{ core: ['run_shell_command', 'read_file'], allowed: ['run_shell_command'] },
+        discoveryCommand: `sh -c "${touch(place.marks, 'discovery')}; echo []"`,
       },
       context: { includeDirectories: [place.home] },
       general: { defaultApprovalMode: 'auto_edit' },
@@ -145,9 +126,7 @@ const GEMINI: User = {
     '.gemini/commands/deploy.toml': 'prompt = "the command of the user"',
   }),
   env: ({ modelUrl }) => ({
-    GEMINI_API_KEY: 'dummy',
-    GOOGLE_GEMINI_BASE_URL: modelUrl,
-    GEMINI_SANDBOX: 'docker',
+    ...{ GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: modelUrl, GEMINI_SANDBOX: 'docker' },
     NODE_OPTIONS: '--require=/nonexistent/module',
   }),
   slash: '/deploy',
@@ -155,21 +134,7 @@ const GEMINI: User = {
   plainMarks: [...hookMarks(GEMINI_EVENTS), 'discovery', 'mcp'],
   isMemoryRead: true,
   tools: { 'gemini-2.5-flash': [] },
-  calls: (place, secret) => [
-    { name: 'run_shell_command', input: { command: touch(place, 'tool') } },
-    { name: 'write_file', input: { file_path: join(place.marks, 'tool'), content: 'x' } },
-    { name: 'read_file', input: { file_path: secret } },
-    { name: 'invoke_agent', input: { agent_name: 'generalist', prompt: 'x' } },
-  ],
 };
-
-/** A configuration directory of OpenCode's that looks as if its package had been installed into it already. */
-const PACKAGE = { dependencies: { '@opencode-ai/plugin': '*' } };
-export const inPlace = (directory: string) => ({
-  [`${directory}/node_modules/.keep`]: '',
-  [`${directory}/package.json`]: JSON.stringify(PACKAGE),
-  [`${directory}/package-lock.json`]: JSON.stringify({ lockfileVersion: 3, packages: { '': PACKAGE } }),
-});
 
 function plugin({ marks }: Place, mark: string): string {
   const write = `writeFileSync('${join(marks, mark)}', '')`;
@@ -213,19 +178,10 @@ const OPENCODE: User = {
   plainMarks: ['plugin', 'plugin-of-provider', 'mcp', 'mcp-in-home'],
   isMemoryRead: false,
   tools: { 'scripted/some-model': [] },
-  calls: (place, secret) => [
-    { name: 'bash', input: { command: touch(place, 'tool'), description: 'x' } },
-    { name: 'write', input: { filePath: join(place.marks, 'tool'), content: 'x' } },
-    { name: 'read', input: { filePath: secret } },
-    { name: 'task', input: { description: 'x', prompt: 'x', subagent_type: 'general' } },
-  ],
 };
 
 export const USERS: Readonly<Record<ClientName, User>> = {
-  claude: CLAUDE,
-  codex: CODEX,
-  gemini: GEMINI,
-  opencode: OPENCODE,
+  ...{ claude: CLAUDE, codex: CODEX, gemini: GEMINI, opencode: OPENCODE },
 };
 
 /** Codex' login of a subscriber: tokens that the scripted services accept without a look. */

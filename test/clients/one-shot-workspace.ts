@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -96,6 +96,19 @@ export async function makeWorkspace(name: ClientName): Promise<Workspace> {
   return { ...place, name, root, env, secret, temporary: at('t'), gate, board, remove };
 }
 
+/** The work in a workspace of this client's that is gone when it is done. */
+export async function inWorkspace(
+  name: ClientName,
+  work: (workspace: Workspace) => Promise<void>,
+): Promise<void> {
+  const workspace = await makeWorkspace(name);
+  try {
+    await work(workspace);
+  } finally {
+    await workspace.remove();
+  }
+}
+
 /** Asks as the product does: files first, then the program, in a new directory, with what the adapter passes on. */
 export async function ask(workspace: Workspace, call: Call): Promise<Run> {
   const client = clientNamed(workspace.name);
@@ -122,8 +135,8 @@ export async function ask(workspace: Workspace, call: Call): Promise<Run> {
 export async function askPlainly(
   workspace: Workspace,
   script: Script,
+  cwd = mkdtempSync(join(workspace.root, 'plain-')),
 ): Promise<Omit<Run, 'command' | 'answer'>> {
-  const cwd = await mkdtemp(join(workspace.root, 'plain-'));
   const { NODE_OPTIONS: _options, GEMINI_SANDBOX: _sandbox, ...env } = workspace.env;
   const options = { cwd, env, stdin: `@${workspace.secret}`, timeoutMs: RUN_TIMEOUT_MS };
   const { plainArgs } = USERS[workspace.name];
@@ -149,6 +162,11 @@ export function marksOf({ marks }: Workspace): string[] {
   return readdirSync(marks).sort();
 }
 
+/** Takes away what is left over there. */
+export function clearMarks(workspace: Workspace): void {
+  for (const mark of marksOf(workspace)) rmSync(join(workspace.marks, mark));
+}
+
 /** The user's own files, by name, as they are now; without the one in which Claude Code keeps its own books. */
 export async function filesOf(workspace: Workspace): Promise<Record<string, string>> {
   const names = Object.keys(USERS[workspace.name].files(workspace)).filter((name) => name !== '.claude.json');
@@ -160,14 +178,22 @@ export async function filesOf(workspace: Workspace): Promise<Record<string, stri
 export async function processesOf({ root }: Workspace): Promise<string[]> {
   const deadline = Date.now() + GONE_WITHIN_MS;
   for (;;) {
-    const left = readdirSync('/proc').filter(
-      (id) => /^\d+$/.test(id) && readOptional(`/proc/${id}/environ`).includes(root),
-    );
-    if (left.length === 0 || Date.now() > deadline) {
-      return left.map((id) => readOptional(`/proc/${id}/cmdline`).replaceAll('\0', ' '));
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const left = processesNow(root);
+    if (left.length === 0 || Date.now() > deadline) return left.map(({ words }) => words);
+    await Bun.sleep(20);
   }
+}
+
+/** Those that are there now, with their command lines and the processes that started them. */
+export function processesNow(root: string) {
+  const ids = readdirSync('/proc').filter((id) => /^\d+$/.test(id));
+  return ids
+    .filter((id) => readOptional(`/proc/${id}/environ`).includes(root))
+    .map((id) => {
+      const stat = readOptional(`/proc/${id}/stat`).replace(/^.*\) /s, '');
+      const words = readOptional(`/proc/${id}/cmdline`).replaceAll('\0', ' ');
+      return { id: Number(id), parent: Number(stat.split(' ')[1]), words };
+    });
 }
 
 /** Empty for a process that is just ending, and for a dead one that nobody has asked after. */
@@ -188,10 +214,12 @@ export function routeIn(
   return clientNamed(name).route({ env, agentDir: null, cwd: null, read: readRegularFile, ...user }, model);
 }
 
-async function writeFiles(directory: string, files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [name, text] of Object.entries(files)) {
+/** Writes files below a directory, objects as JSON. */
+export async function writeFiles(directory: string, files: Readonly<Record<string, unknown>>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
     const path = join(directory, name);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const text = typeof content === 'string' ? content : JSON.stringify(content);
     await writeFile(path, text, { mode: 0o600 });
   }
 }

@@ -1,17 +1,19 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
-import { enterNamespace } from './namespace.ts';
-import { type ModelAnswer, type Script, toolNames } from './one-shot-model.ts';
+import { offlineSuite } from './offline.ts';
+import { type Script, toolNames } from './one-shot-model.ts';
 import { MEMORY, subscriberLogin, USERS } from './one-shot-users.ts';
 import {
   ask,
   askPlainly,
+  clearMarks,
   filesOf,
+  inWorkspace,
   makeWorkspace,
   marksOf,
   processesOf,
@@ -19,13 +21,12 @@ import {
   SECRET,
   type Workspace,
 } from './one-shot-workspace.ts';
+import { DIALECTS, touch } from './runs-dialects.ts';
+import { answers } from './runs-workspace.ts';
 
 /** The four real clients, run by the commands of their adapters, and a scripted model; nothing can leave the machine. */
 
-const entry = await enterNamespace(() => Promise.all(CLIENT_NAMES.map(installCli)));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
 
 setDefaultTimeout(180_000);
 
@@ -75,7 +76,7 @@ for (const name of CLIENT_NAMES) {
       expect(plain.end).toMatchObject({ kind: 'exited', code: 0 });
       expect(savedSessions(workspace)).not.toEqual([]);
       expect(marksOf(workspace)).toEqual([...user.plainMarks].sort());
-      for (const mark of marksOf(workspace)) await Bun.file(join(workspace.marks, mark)).delete();
+      clearMarks(workspace);
       const run = await ask(workspace, { script: answer() });
       expect(run.answer).toMatchObject({ kind: 'answered' });
       expect(marksOf(workspace)).toEqual([]);
@@ -94,22 +95,9 @@ for (const name of CLIENT_NAMES) {
 
     for (const first of [`${user.slash} me`, '-x --help', '@secret.txt']) {
       test(`sends a prompt as it is that begins with ${first}`, async () => {
-        const names = [
-          '@secret.txt',
-          `@${workspace.secret}`,
-          '@~/secret.txt',
-          '@./',
-          '@.gemini/settings.json',
-        ];
-        const more = [
-          '! touch x',
-          '# remember',
-          '</stdin>',
-          '/help',
-          '-x',
-          '$(id) !{id} @{x} {{args}} {file:x}',
-        ];
-        const prompt = [first, names.join(' '), `@"${workspace.secret}"\t`, ...more].join('\n');
+        const names = `@secret.txt @${workspace.secret} @~/secret.txt @./ @.gemini/settings.json`;
+        const more = '! touch x\n# remember\n</stdin>\n/help\n-x\n$(id) !{id} @{x} {{args}} {file:x}';
+        const prompt = [first, names, `@"${workspace.secret}"\t`, more].join('\n');
         const run = await ask(workspace, { script: answer(), prompt });
         expect(run.answer).toMatchObject({ kind: 'answered', text: ANSWER });
         expect(hasPrompt(run, prompt)).toBe(true);
@@ -120,12 +108,11 @@ for (const name of CLIENT_NAMES) {
 
     for (const model of Object.keys(user.tools)) {
       test(`lets a model get nowhere that calls tools: ${model}`, async () => {
-        const calls = user.calls(workspace, workspace.secret);
-        const script: Script = (_request, index): ModelAnswer => {
-          const call = calls[index];
-          return call === undefined ? { kind: 'text', text: ANSWER } : { kind: 'calls', calls: [call] };
-        };
-        const run = await ask(workspace, { script, model });
+        const { command, write, read, agents } = DIALECTS[name];
+        const { marks, secret } = workspace;
+        const acts = [command(touch(marks, 'tool')), write(join(marks, 'tool')), read(secret), ...agents];
+        const calls = [...acts, ...(user.moreCalls?.(workspace, secret) ?? [])];
+        const run = await ask(workspace, { script: answers(...calls.map((call) => [call])), model });
         expect(run.questions.map(toolNames)).toEqual(run.questions.map(() => [...(user.tools[model] ?? [])]));
         expect(run.questions.length).toBeGreaterThan(1);
         expect(asJson(run.questions)).not.toContain(SECRET);
@@ -201,39 +188,30 @@ suite('codex', () => {
 });
 
 suite('gemini', () => {
-  test('lets a router choose where no model is asked for, and sums both', async () => {
-    const workspace = await makeWorkspace('gemini');
-    try {
+  test('lets a router choose where no model is asked for, and sums both', () =>
+    inWorkspace('gemini', async (workspace) => {
       const choice = asJson({ complexity_reasoning: 'none', complexity_score: 1 });
       const script: Script = (_request, index) => ({ kind: 'text', text: index === 0 ? choice : ANSWER });
       const run = await ask(workspace, { script, model: undefined });
       expect(run.answer).toMatchObject({ kind: 'answered', text: ANSWER });
       expect(run.answer?.usage).toMatchObject({ inputTokens: 200, outputTokens: 40 });
       expect(run.questions.map(toolNames)).toEqual([[], []]);
-    } finally {
-      await workspace.remove();
-    }
-  });
+    }));
 });
 
 suite('opencode', () => {
-  test('asks the service itself with the key that the user logged in with, and with a model of its own choice', async () => {
-    const workspace = await makeWorkspace('opencode');
-    try {
+  test('asks the service itself with the key of the login, and with a model of its own choice', () =>
+    inWorkspace('opencode', async (workspace) => {
       const { OPENCODE_CONFIG: _provider, ...env } = workspace.env;
       const run = await ask({ ...workspace, env }, { script: answer(), model: undefined });
       expect(run.answer).toMatchObject({ kind: 'answered', text: ANSWER });
       expect(workspace.gate.asked).toContain('POST api.openai.com/v1/responses');
-    } finally {
-      await workspace.remove();
-    }
-  });
+    }));
 });
 
 suite('claude', () => {
-  test('asks with a key and an address that stand in the settings of the user', async () => {
-    const workspace = await makeWorkspace('claude');
-    try {
+  test('asks with a key and an address that stand in the settings of the user', () =>
+    inWorkspace('claude', async (workspace) => {
       const path = join(workspace.home, '.claude/settings.json');
       const settings = JSON.parse(await readFile(path, 'utf8'));
       const env = { ANTHROPIC_BASE_URL: workspace.modelUrl };
@@ -242,10 +220,7 @@ suite('claude', () => {
       const run = await ask({ ...workspace, env: left }, { script: answer() });
       expect(run.answer).toMatchObject({ kind: 'answered', text: ANSWER });
       expect(marksOf(workspace)).toEqual([]);
-    } finally {
-      await workspace.remove();
-    }
-  });
+    }));
 });
 
 /** The files below the home in which a client has saved a session. */

@@ -9,11 +9,8 @@ import { NO_ROUTE } from './route-of.ts';
 import { recordedTurn } from './runs-recorded.ts';
 
 const REQUEST = {
-  prompt: 'the-prompt of @types/node',
-  model: null as string | null,
-  route: NO_ROUTE,
-  budgetUsd: null,
-  directory: '/home/dev/private',
+  ...{ prompt: 'the-prompt of @types/node', model: null as string | null, route: NO_ROUTE },
+  ...{ budgetUsd: null, directory: '/home/dev/private' },
 };
 const PASSED_ON = [
   ...['PATH', 'HOME', 'LANG', 'LC_ALL', 'HTTPS_PROXY', 'no_proxy', 'SSL_CERT_FILE', 'XDG_DATA_HOME'],
@@ -77,9 +74,8 @@ for (const name of CLIENT_NAMES) {
     });
 
     test('passes on what its route says and the way out, and nothing that somebody set for himself', () => {
-      const { passedOn, env } = command({
-        route: { ...NO_ROUTE, env: { HELD: 'x' }, passedOn: ['OF_THE_ROUTE'] },
-      });
+      const route = { ...NO_ROUTE, env: { HELD: 'x' }, passedOn: ['OF_THE_ROUTE'] };
+      const { passedOn, env } = command({ route });
       for (const pattern of passedOn) expect(pattern).toMatch(/^\w+\*?$/);
       expect(PASSED_ON.filter((variable) => !isNamed(variable, passedOn))).toEqual([]);
       expect(NOT_PASSED_ON.filter((variable) => isNamed(variable, passedOn))).toEqual([]);
@@ -93,9 +89,8 @@ for (const name of CLIENT_NAMES) {
       const long = '답\u2028👍\u2029'.repeat(50_000);
       const quoted = (one: string) => JSON.stringify(one).slice(1, -1);
       const pieces = good.stdout.split('\n').filter((line) => /"delta":true/.test(line));
-      const said = pieces
-        .map((line) => String(JSON.parse(line).content))
-        .findLast((piece) => text.endsWith(piece));
+      const contents = pieces.map((line) => String(JSON.parse(line).content));
+      const said = contents.findLast((piece) => text.endsWith(piece));
       const stdout = good.stdout.replaceAll(quoted(said ?? text), quoted(long));
       const again = read({ ...good, stdout });
       expect(again.kind === 'answered' && again.text.endsWith(long)).toBe(true);
@@ -115,19 +110,12 @@ for (const name of CLIENT_NAMES) {
         expectLine(read({ code: 0, stdout: noise, stderr: '' }));
         expectLine(read({ code: null, stdout: '', stderr: noise }));
       }
-      fc.assert(
-        fc.property(
-          fc.string({ unit: 'binary' }),
-          fc.json(),
-          fc.integer({ min: 0, max: 255 }),
-          (noise, json, code) => {
-            for (const stdout of [noise, json, `${noise}\n${json}\n`]) {
-              expectLine(read({ code, stdout, stderr: noise }));
-              expectLine(read({ code, stdout, stderr: json }));
-            }
-          },
-        ),
-      );
+      const anything = [fc.string({ unit: 'binary' }), fc.json(), fc.integer({ min: 0, max: 255 })] as const;
+      const said = fc.property(...anything, (noise, json, code) => {
+        for (const stdout of [noise, json, `${noise}\n${json}\n`])
+          for (const stderr of [noise, json]) expectLine(read({ code, stdout, stderr }));
+      });
+      fc.assert(said);
     });
 
     for (const what of ['refused', 'empty', 'model-unknown', 'not-logged-in', 'unknown-flag']) {
@@ -154,16 +142,8 @@ describe('a question is saved nowhere and offers nothing', () => {
     for (const flag of ['--ephemeral', '--ignore-user-config', '--ignore-rules'])
       expect(args).toContain(flag);
     expect(after('codex', '--sandbox')).toBe('read-only');
-    for (const feature of [
-      'hooks',
-      'shell_tool',
-      'unified_exec',
-      'code_mode_host',
-      'apps',
-      'plugins',
-      'view_image',
-    ])
-      expect(args).toContain(`features.${feature}=false`);
+    const off = 'hooks shell_tool unified_exec code_mode_host apps plugins view_image'.split(' ');
+    expect(args).toEqual(expect.arrayContaining(off.map((feature) => `features.${feature}=false`)));
     expect(args).toContain('include_environment_context=false');
     expect(args.find((arg) => arg.startsWith('developer_instructions='))).toContain('You have no tools');
     expect(args).not.toContain('--disable');
@@ -172,11 +152,8 @@ describe('a question is saved nowhere and offers nothing', () => {
   test('with Gemini CLI, which is kept from files that a prompt names', () => {
     const { files, env, stdin } = of('gemini');
     const settings = JSON.parse(files['.gemini/settings.json'] ?? '');
-    expect(settings).toMatchObject({
-      tools: { core: [] },
-      hooksConfig: { enabled: false },
-      mcp: { allowed: [] },
-    });
+    const nothing = { tools: { core: [] }, hooksConfig: { enabled: false }, mcp: { allowed: [] } };
+    expect(settings).toMatchObject(nothing);
     expect(settings.security).toBeUndefined(); // The user's says how to log in.
     expect(env.GEMINI_CLI_HOME).toBeUndefined();
     expect(files[env.GEMINI_SYSTEM_MD ?? '']).toMatch(INSTRUCTIONS);

@@ -49,15 +49,10 @@ describe('the route of opencode', () => {
     expect(model).toBe('corp/5');
     expect(settings.provider).toEqual({ corp: corp('https://6.example') });
     const content = JSON.stringify({ model: 'corp/7' });
-    expect(routeOf('opencode', { files, env: { ...env, OPENCODE_CONFIG_CONTENT: content } }).model).toBe(
-      'corp/7',
-    );
-    expect(
-      routeOf('opencode', {
-        files: { '/x/opencode/opencode.json': { model: 'a/b' } },
-        env: { XDG_CONFIG_HOME: '/x' },
-      }).model,
-    ).toBe('a/b');
+    const given = { ...env, OPENCODE_CONFIG_CONTENT: content };
+    expect(routeOf('opencode', { files, env: given }).model).toBe('corp/7');
+    const elsewhere = { '/x/opencode/opencode.json': { model: 'a/b' } };
+    expect(routeOf('opencode', { files: elsewhere, env: { XDG_CONFIG_HOME: '/x' } }).model).toBe('a/b');
   });
 
   test('takes the model of the agent that the client would use, before the general one', () => {
@@ -68,15 +63,10 @@ describe('the route of opencode', () => {
   });
 
   test('takes the model that was chosen last, where none is configured', () => {
-    const files = {
-      '.local/state/opencode/model.json': {
-        recent: [{ providerID: 'groq', modelID: 'x/y' }, { providerID: 'z' }],
-      },
-    };
-    const { model, passedOn } = routeOf('opencode', {
-      files,
-      env: { ANTHROPIC_API_KEY: 'x', GROQ_API_KEY: 'y' },
-    });
+    const recent = [{ providerID: 'groq', modelID: 'x/y' }, { providerID: 'z' }];
+    const files = { '.local/state/opencode/model.json': { recent } };
+    const env = { ANTHROPIC_API_KEY: 'x', GROQ_API_KEY: 'y' };
+    const { model, passedOn } = routeOf('opencode', { files, env });
     expect(model).toBe('groq/x/y');
     expect(passedOn).toEqual(['GROQ_API_KEY']);
   });
@@ -85,9 +75,8 @@ describe('the route of opencode', () => {
     const keys = ['{file:~/k1}', '{file:./k2}', '{file:/k3}'];
     const provider = { a: { options: { apiKey: keys.join(' ') } } };
     const { settings } = route({ model: 'a/b', provider });
-    expect(JSON.stringify(settings)).toContain(
-      '{file:/home/dev/k1} {file:/home/dev/.config/opencode/./k2} {file:/k3}',
-    );
+    const led = '{file:/home/dev/k1} {file:/home/dev/.config/opencode/./k2} {file:/k3}';
+    expect(JSON.stringify(settings)).toContain(led);
   });
 
   test('lets the client choose among the providers that are configured', () => {
@@ -106,9 +95,8 @@ describe('the route of opencode', () => {
   });
 
   test('passes on what a provider names as its own, and never what is ours', () => {
-    const provider = {
-      a: { env: ['MINE', 'PATH*'], options: { apiKey: '{env:KEY} {env:SELF_GENERATION_RUN}' } },
-    };
+    const options = { apiKey: '{env:KEY} {env:SELF_GENERATION_RUN}' };
+    const provider = { a: { env: ['MINE', 'PATH*'], options } };
     expect(route({ model: 'a/b', provider }).passedOn).toEqual(['A_API_KEY', 'MINE', 'KEY']);
   });
 
@@ -118,8 +106,7 @@ describe('the route of opencode', () => {
   }
 
   test('refuses a file that it cannot read, and names it', () => {
-    expect(refusalOf('opencode', { files: { [FILE]: '{ "model": ' } })).toContain(
-      `"/home/dev/${FILE}" cannot be read`,
-    );
+    const reason = refusalOf('opencode', { files: { [FILE]: '{ "model": ' } });
+    expect(reason).toContain(`"/home/dev/${FILE}" cannot be read`);
   });
 });

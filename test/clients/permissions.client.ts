@@ -1,63 +1,28 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TurnRequest } from '../../src/clients/client.ts';
 import { clientNamed } from '../../src/clients/clients.ts';
 import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
 import { RefusedCalls } from '../../src/runs/workspace/refused-calls.ts';
-import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
+import { CLIENT_NAMES } from '../support/clients.ts';
 import { madeRun } from '../support/made-run.ts';
 import { installCli } from './install-clis.ts';
-import { enterNamespace } from './namespace.ts';
-import type { ToolCall } from './one-shot-dialects.ts';
+import { offlineSuite } from './offline.ts';
 import { makeWorkspace, type Workspace } from './one-shot-workspace.ts';
-import { runTurn } from './runs-workspace.ts';
+import { DIALECTS } from './runs-dialects.ts';
+import { ANSWER, answers, runTurn } from './runs-workspace.ts';
 
 /** What the real clients let a run do, by its permissions: each call leaves a file, or it was refused. */
 
-const entry = await enterNamespace(() => Promise.all(CLIENT_NAMES.map(installCli)));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
 
 setDefaultTimeout(120_000);
-
-type Dialect = {
-  readonly model: string;
-  readonly write: (path: string) => ToolCall;
-  readonly command: (command: string) => ToolCall;
-};
-
-const DIALECTS: Readonly<Record<ClientName, Dialect>> = {
-  claude: {
-    model: 'haiku',
-    write: (path) => ({ name: 'Write', input: { file_path: path, content: 'x' } }),
-    command: (command) => ({ name: 'Bash', input: { command, description: 'x' } }),
-  },
-  codex: {
-    model: 'gpt-5.5',
-    write: (path) => ({
-      name: 'apply_patch',
-      input: `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch`,
-    }),
-    command: (command) => ({ name: 'exec_command', input: { cmd: command } }),
-  },
-  gemini: {
-    model: 'gemini-2.5-flash',
-    write: (path) => ({ name: 'write_file', input: { file_path: path, content: 'x' } }),
-    command: (command) => ({ name: 'run_shell_command', input: { command, description: 'x' } }),
-  },
-  opencode: {
-    model: 'scripted/some-model',
-    write: (path) => ({ name: 'write', input: { filePath: path, content: 'x' } }),
-    command: (command) => ({ name: 'bash', input: { command, description: 'x' } }),
-  },
-};
 
 /** What was done of: a file written, a command that a rule may name, and the same with another one behind it. */
 type Done = { readonly written: boolean; readonly made: boolean; readonly more: boolean };
 
 const NOTHING: Done = { written: false, made: false, more: false };
+const ALL: Done = { written: true, made: true, more: true };
 const MAKES = 'exec(touch made:*)';
 const made = (changes: Partial<Permissions>): Permissions => ({ ...ASKS_FIRST, ...changes });
 
@@ -66,22 +31,12 @@ const rows: [title: string, Permissions, byRules: Done, byCodex: Done][] = [
   ['nothing in plan mode', made({ mode: 'plan' }), NOTHING, NOTHING],
   ['nothing in default mode', ASKS_FIRST, NOTHING, NOTHING],
   ['the command that a rule allows', made({ allow: [MAKES] }), { ...NOTHING, made: true }, NOTHING],
-  [
-    'files where that is granted',
-    made({ allow: ['edit', MAKES] }),
-    { written: true, made: true, more: false },
-    { written: true, made: true, more: true },
-  ],
-  [
-    'everything where all is',
-    ASKS_NEVER,
-    { written: true, made: true, more: true },
-    { written: true, made: true, more: true },
-  ],
+  ['files where that is granted', made({ allow: ['edit', MAKES] }), { ...ALL, more: false }, ALL],
+  ['everything where all is', ASKS_NEVER, ALL, ALL],
   [
     'not the file that is excepted',
     { ...ASKS_NEVER, deny: ['Edit(./written)'] },
-    { written: false, made: true, more: true },
+    { ...ALL, written: false },
     NOTHING,
   ],
   ['no file that is forbidden', { ...ASKS_NEVER, deny: ['Edit', 'Bash'] }, NOTHING, NOTHING],
@@ -116,16 +71,10 @@ for (const name of CLIENT_NAMES) {
       test.skipIf(name === 'codex')(title, async () => {
         rmSync(inProject('made'), { force: true });
         const { conclusion } = await runTurn(workspace, clientNamed(name), {
-          model,
-          permissions,
-          script: (_request, index) => {
-            const one = commands[index];
-            return one === undefined
-              ? { kind: 'text', text: 'done' }
-              : { kind: 'calls', calls: [command(one)] };
-          },
+          ...{ model, permissions },
+          script: answers(...commands.map((one) => [command(one)])),
         });
-        expect(conclusion).toMatchObject({ outcome: 'success', text: 'done' });
+        expect(conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
         expect(existsSync(inProject('made'))).toBeFalse();
       });
     }
@@ -140,15 +89,10 @@ for (const name of CLIENT_NAMES) {
           command('touch made'),
           command("touch made2 && sh -c 'touch more'"),
         ];
-        const request: Partial<TurnRequest> = { model, permissions };
-        const { conclusion, events } = await runTurn(workspace, clientNamed(name), {
-          ...request,
-          script: (_request, index) => {
-            const one = calls[index];
-            return one === undefined ? { kind: 'text', text: 'done' } : { kind: 'calls', calls: [one] };
-          },
-        });
-        expect(conclusion).toMatchObject({ outcome: 'success', text: 'done' });
+        const script = answers(...calls.map((call) => [call]));
+        const turn = { model, permissions, script };
+        const { conclusion, events } = await runTurn(workspace, clientNamed(name), turn);
+        expect(conclusion).toMatchObject({ outcome: 'success', text: ANSWER });
         const [written = false, madeOne = false, more = false] = files.map(existsSync);
         const expected = name === 'codex' ? byCodex : byRules;
         expect({ written, made: madeOne, more }).toEqual(expected);

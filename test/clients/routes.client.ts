@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { lookup } from 'node:dns/promises';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { pathsOf } from '../support/home.ts';
@@ -9,10 +9,11 @@ import { BINARY } from '../support/program.ts';
 import { type Attempts, watchAttempts } from './attempts.ts';
 import { textsOf } from './checks.ts';
 import { installCli } from './install-clis.ts';
-import { enterNamespace } from './namespace.ts';
+import { offlineSuite } from './offline.ts';
 import type { ModelRequest } from './one-shot-model.ts';
-import { inPlace, type Place } from './one-shot-users.ts';
-import { makeWorkspace, type Workspace } from './one-shot-workspace.ts';
+import type { Place } from './one-shot-users.ts';
+import { makeWorkspace, type Workspace, writeFiles } from './one-shot-workspace.ts';
+import { inPlace } from './runs-dialects.ts';
 
 /**
  * A user whose client goes to a provider of its own, which stands in the client's configuration alone: the built program
@@ -22,10 +23,7 @@ import { makeWorkspace, type Workspace } from './one-shot-workspace.ts';
 const NAMES = ['codex', 'opencode'] as const;
 type Name = (typeof NAMES)[number];
 
-const entry = await enterNamespace(() => Promise.all(NAMES.map(installCli)));
-if (entry.kind === 'ended') process.exit(entry.exitCode);
-if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-const suite = entry.kind === 'refused' ? describe.skip : describe;
+const suite = await offlineSuite(() => Promise.all(NAMES.map(installCli)));
 
 setDefaultTimeout(120_000);
 
@@ -35,59 +33,35 @@ const KEY = 'the-key-of-the-house';
 const HEADER = 'the-header-of-the-house';
 /** Other vendors' keys, which would do for those vendors. */
 const OTHERS = {
-  ANTHROPIC_API_KEY: 'other',
-  OPENAI_API_KEY: 'other',
-  AWS_PROFILE: 'other',
-  CODEX_API_KEY: 'other',
+  ...{ ANTHROPIC_API_KEY: 'other', OPENAI_API_KEY: 'other', AWS_PROFILE: 'other', CODEX_API_KEY: 'other' },
 };
 
-type House = {
-  readonly model: string;
-  readonly files: (place: Place) => Readonly<Record<string, string>>;
-};
-
-const HOUSES: Readonly<Record<Name, House>> = {
-  codex: {
-    model: 'house-model',
-    files: ({ modelUrl }) => ({
-      '.codex/config.toml': [
-        'model = "house-model"',
-        'model_provider = "house"',
-        '[model_providers.house]',
-        'name = "House"',
-        `base_url = "${modelUrl}/house/v1"`,
-        'env_key = "HOUSE_KEY"',
-        `http_headers = { X-House = "${HEADER}" }`,
-      ].join('\n'),
-    }),
-  },
-  opencode: {
-    model: 'house-model',
-    files: ({ modelUrl }) => ({
+/** What the user of each has configured. */
+const HOUSES: Readonly<Record<Name, (place: Place) => Readonly<Record<string, unknown>>>> = {
+  codex: ({ modelUrl }) => ({
+    '.codex/config.toml': [
+      'model = "house-model"\nmodel_provider = "house"',
+      `[model_providers.house]\nname = "House"\nbase_url = "${modelUrl}/house/v1"`,
+      `env_key = "HOUSE_KEY"\nhttp_headers = { X-House = "${HEADER}" }`,
+    ].join('\n'),
+  }),
+  opencode: ({ modelUrl }) => {
+    const headers = { 'X-House': '{file:./header.txt}' };
+    const options = { baseURL: `${modelUrl}/house/v1`, apiKey: '{env:HOUSE_KEY}', headers };
+    const models = { 'house-model': { tool_call: true, limit: { context: 400_000, output: 8192 } } };
+    return {
       ...inPlace('.config/opencode'),
-      '.config/opencode/opencode.json': JSON.stringify({
-        $schema: 'https://opencode.ai/config.json',
-        model: 'house/house-model',
-        provider: {
-          house: {
-            npm: '@ai-sdk/openai-compatible',
-            options: {
-              baseURL: `${modelUrl}/house/v1`,
-              apiKey: '{env:HOUSE_KEY}',
-              headers: { 'X-House': '{file:./header.txt}' },
-            },
-            models: { 'house-model': { tool_call: true, limit: { context: 400_000, output: 8192 } } },
-          },
-        },
-      }),
+      '.config/opencode/opencode.json': {
+        ...{ $schema: 'https://opencode.ai/config.json', model: 'house/house-model' },
+        provider: { house: { npm: '@ai-sdk/openai-compatible', options, models } },
+      },
       '.config/opencode/header.txt': HEADER,
-    }),
+    };
   },
 };
 
 for (const name of NAMES) {
   suite(`a provider in the configuration of ${name}`, () => {
-    const house = HOUSES[name];
     let workspace: Workspace;
     let attempts: Attempts;
     let project = '';
@@ -123,7 +97,7 @@ for (const name of NAMES) {
         expect(path).toStartWith('/house/v1/');
         expect(headers.authorization).toBe(`Bearer ${KEY}`);
         expect(headers['x-house']).toBe(HEADER);
-        expect(body.model).toBe(house.model);
+        expect(body.model).toBe('house-model');
       }
       expect(textsOf(asked[0]?.body).join('\n')).toContain(words);
     }
@@ -137,11 +111,7 @@ for (const name of NAMES) {
       workspace = await makeWorkspace(name);
       project = await mkdtemp(join(workspace.root, 'project-'));
       await rm(join(workspace.home, '.codex'), { recursive: true, force: true });
-      for (const [file, text] of Object.entries(house.files(workspace))) {
-        const path = join(workspace.home, file);
-        await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, text);
-      }
+      await writeFiles(workspace.home, HOUSES[name](workspace));
     });
     afterAll(async () => {
       attempts.stop();
@@ -155,23 +125,17 @@ for (const name of NAMES) {
 
     test('is where an analysis asks, and nobody else is', async () => {
       for (let count = 0; count < 6; count++) {
-        const event = {
-          session_id: 's',
-          cwd: project,
-          hook_event_name: 'UserPromptSubmit',
-          prompt: `bridge ${count}`,
-        };
-        await program(['hook', 'prompt-logger'], JSON.stringify(event));
+        const event = { session_id: 's', cwd: project, hook_event_name: 'UserPromptSubmit' };
+        const stdin = JSON.stringify({ ...event, prompt: `bridge ${count}` });
+        await program(['hook', 'prompt-logger'], stdin);
       }
       expectHouse(await askedBy(() => program(['analyze', '--cli', name])), 'bridge 3');
     });
 
     test('has its key in no file of ours', async () => {
       const { home } = pathsOf(workspace.home);
-      const end = await runCommand('grep', ['-rlE', `${KEY}|${HEADER}`, home], {
-        env: process.env,
-        timeoutMs: 10_000,
-      });
+      const options = { env: process.env, timeoutMs: 10_000 };
+      const end = await runCommand('grep', ['-rlE', `${KEY}|${HEADER}`, home], options);
       expect(end).toMatchObject({ kind: 'exited', code: 1, stdout: '' });
     });
   });

@@ -12,14 +12,14 @@ import {
 } from '../../src/clients/client.ts';
 import { variablesNamed } from '../../src/clients/route.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
-import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
-import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../../src/runs/model/turn.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ClientName } from '../support/clients.ts';
-import type { ModelRequest, Script } from './one-shot-model.ts';
+import { REQUEST } from './adapter.ts';
+import { textsOf } from './checks.ts';
+import type { ToolCall } from './one-shot-dialects.ts';
+import { type ModelAnswer, type ModelRequest, type Script, toolNames } from './one-shot-model.ts';
 import { routeIn, type Workspace } from './one-shot-workspace.ts';
-import { NO_ROUTE } from './route-of.ts';
 
 /** A turn of a client in a throw-away user's project, as the product runs it. */
 export type TurnRun = {
@@ -52,21 +52,9 @@ export async function runTurn(workspace: Workspace, client: Client, turn: Turn):
   const directory = changes.directory ?? (await mkdtemp(join(workspace.root, 'turn-')));
   const cwd = changes.cwd ?? join(workspace.root, 'project');
   await mkdir(cwd, { recursive: true });
-  const request: TurnRequest = {
-    prompt: 'What is the answer?',
-    session: { kind: 'new', id: crypto.randomUUID() },
-    model: null,
-    route: NO_ROUTE,
-    thinking: null,
-    policy: NO_POLICY,
-    permissions: ASKS_NEVER,
-    budgetUsd: null,
-    mcp: null,
-    agentDir: null,
-    ...changes,
-    cwd,
-    directory,
-  };
+  const session = { kind: 'new', id: crypto.randomUUID() } as const;
+  const usual = { ...REQUEST, prompt: 'What is the answer?', session };
+  const request: TurnRequest = { ...usual, ...changes, cwd, directory };
   const user = userOf({ client: client.name, agentDir: request.agentDir, cwd }, env);
   const route = routeIn({ name: client.name as ClientName, env }, request.model, user);
   const command = turnCommand(client, { ...request, route });
@@ -97,6 +85,31 @@ export async function runTurn(workspace: Workspace, client: Client, turn: Turn):
   const others = requests.filter((one) => !isQuestion(one));
   return { end, command, events, conclusion, stdout, stderr, questions, others };
 }
+
+export const ANSWER = '다 했습니다 👍';
+
+/** The answers in their order, then a last word. */
+export function answers(...given: readonly (readonly ToolCall[] | ModelAnswer)[]): Script {
+  return (_request, index) => {
+    const answer = given[index] ?? { kind: 'text', text: ANSWER };
+    return 'kind' in answer ? answer : { kind: 'calls', calls: answer };
+  };
+}
+
+/** All that a request says. */
+export const texts = (request: ModelRequest | undefined) => textsOf(request?.body).join('\n');
+/** The tools that each of the turn's requests offers. */
+export const offered = ({ questions }: TurnRun) => questions.map((question) => toolNames(question).sort());
+/** What came of the turn's calls, as its reader tells it. */
+export const results = ({ events }: TurnRun) =>
+  events.flatMap((event) => (event.kind === 'tool-result' ? [event] : []));
+
+const STAND_IN = join(import.meta.dir, 'mcp-stand-in.main.ts');
+export const MCP: NonNullable<TurnRequest['mcp']> = {
+  command: process.execPath,
+  args: [STAND_IN],
+  env: { STAND_IN_SECRET: 'secret-of-the-server' },
+};
 
 /** As it is by the second turn in the same directory. */
 async function linkKept(kept: string, link: string): Promise<void> {

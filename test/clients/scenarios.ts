@@ -59,26 +59,17 @@ export function learn(project: string): Scenario {
 
 /** Sub-agents one after the other, the client waiting for each: two that come with the client, three of the user's. */
 export function foreground(project: string): Scenario {
-  const types = {
-    executor: 'executor',
-    general: 'general-purpose',
-    researcher: 'researcher',
-    scribe: 'scribe',
-  };
+  const own = { researcher: 'researcher', scribe: 'scribe' };
+  const types = { executor: 'executor', general: 'general-purpose', ...own };
   const starts = Object.entries(types).map(([name, type]) => answer(startSubAgent(type, name, FOREGROUND)));
-  return delegation(project, [...starts, answer(say('All done.'))], {
-    given: ['executor', 'general', 'scribe'],
-    types,
-  });
+  const given = ['executor', 'general', 'scribe'];
+  return delegation(project, [...starts, answer(say('All done.'))], { given, types });
 }
 
 /** The client's own default: the main agent goes on, and hears of the end by a notification. */
 export function background(project: string): Scenario {
-  const turns = [
-    answer(startSubAgent('executor', 'executor')),
-    answer(say('Started.')),
-    answer(say('Noticed.')),
-  ];
+  const start = answer(startSubAgent('executor', 'executor'));
+  const turns = [start, answer(say('Started.')), answer(say('Noticed.'))];
   return delegation(project, turns, { given: ['executor'], types: { executor: 'executor' } });
 }
 
@@ -86,10 +77,8 @@ export function background(project: string): Scenario {
 export function fanOut(project: string): Scenario {
   const types = { executor: 'executor', general: 'general-purpose', explorer: 'Explore', planner: 'Plan' };
   const starts = Object.entries(types).map(([name, type]) => startSubAgent(type, name, FOREGROUND));
-  return delegation(project, [answer(...starts), answer(say('All done.'))], {
-    given: ['executor', 'general'],
-    types,
-  });
+  const given = ['executor', 'general'];
+  return delegation(project, [answer(...starts), answer(say('All done.'))], { given, types });
 }
 
 /** A sub-agent that starts sub-agents. */
@@ -159,12 +148,8 @@ export function everyOutcome(project: string): Scenario {
 export function refused(project: string): Scenario {
   const main = [answer(startSubAgent('executor', 'executor', FOREGROUND)), answer(say('It failed.'))];
   const scenario = delegation(project, main, { given: [], types: {} });
-  const refusal = {
-    kind: 'error',
-    status: 400,
-    type: 'invalid_request_error',
-    message: 'no such luck',
-  } as const;
+  const type = 'invalid_request_error';
+  const refusal = { kind: 'error', status: 400, type, message: 'no such luck' } as const;
   return {
     ...scenario,
     script: { ...scenario.script, executor: [refusal] },
@@ -245,9 +230,6 @@ function delegation(project: string, main: Script[string], { given, types }: Del
 }
 
 function addPort(file: string) {
-  return useTool('Edit', {
-    file_path: file,
-    old_string: 'name = shop',
-    new_string: 'name = shop\nport = 8080',
-  });
+  const replaced = { old_string: 'name = shop', new_string: 'name = shop\nport = 8080' };
+  return useTool('Edit', { file_path: file, ...replaced });
 }

@@ -50,18 +50,11 @@ describe('startScriptedModel()', () => {
         { type: 'tool_use', name: 'Bash', input: { command: 'ls' } },
       ],
     });
-    const again = await ask([
-      user('[[conv:slow]]'),
-      assistant,
-      user('[[conv:main]] go'),
-      assistant,
-      assistant,
-    ]);
+    const talk = [user('[[conv:slow]]'), assistant, user('[[conv:main]] go'), assistant, assistant];
+    const again = await ask(talk);
     expect(again.status).toBe(529);
-    expect(again.message).toEqual({
-      type: 'error',
-      error: { type: 'overloaded_error', message: 'too busy' },
-    });
+    const error = { type: 'overloaded_error', message: 'too busy' };
+    expect(again.message).toEqual({ type: 'error', error });
   });
 
   test('starts a sub-agent with the tool and the input fields that the client has', async () => {

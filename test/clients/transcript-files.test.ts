@@ -20,11 +20,8 @@ describe('listTranscripts()', () => {
     put(home, 's1', 'abc2');
     put(home, 's1', 'abc1');
     put(home, 's1');
-    putText(
-      home,
-      transcriptPath('s1', 'abc2').replace('.jsonl', '.meta.json'),
-      '{\n"agentType": "executor"\n}',
-    );
+    const meta = transcriptPath('s1', 'abc2').replace('.jsonl', '.meta.json');
+    putText(home, meta, '{\n"agentType": "executor"\n}');
     const nested = transcriptPath('s1', 'abc3').replace('agent-', 'deeper/agent-');
     putText(home, nested, new Transcript({ agent: 'abc3' }).prompt('Go.').text);
     const { sessions, filesFound, unreadable } = list(home);
@@ -35,12 +32,8 @@ describe('listTranscripts()', () => {
       { sessionId: 's1', agentId: 'abc2', agentType: 'executor' },
       { sessionId: 's1', agentId: 'abc3', agentType: null },
     ]);
-    expect(sessions[0]?.outline).toEqual({
-      firstTs: '2026-11-20T09:00:01.000Z',
-      sessionId: 's1',
-      directory: PROJECT,
-      isAnalysis: false,
-    });
+    const outline = { sessionId: 's1', directory: PROJECT, isAnalysis: false };
+    expect(sessions[0]?.outline).toEqual({ firstTs: '2026-11-20T09:00:01.000Z', ...outline });
   });
 
   test('puts sub-agents of older versions to the session that they name', () => {
@@ -81,12 +74,8 @@ describe('listTranscripts()', () => {
     const { sessions, filesUnchanged } = list(home, (path) => known.get(path));
     expect(filesUnchanged).toBe(1);
     const files = sessions.flatMap((session) => session.files);
-    expect(new Map(files.map((file) => [file.owner.sessionId, [file.from, file.seen]]))).toEqual(
-      new Map([
-        ['s2', [10, 20]],
-        ['s3', [0, 0]],
-      ]),
-    );
+    const places = files.map((file) => [file.owner.sessionId, [file.from, file.seen]]);
+    expect(Object.fromEntries(places)).toEqual({ s2: [10, 20], s3: [0, 0] });
   });
 
   test('takes a file that has become shorter from its beginning, and an empty one not at all', () => {
@@ -116,9 +105,7 @@ describe('listTranscripts()', () => {
   }
 
   test('reports a directory that is not there', () => {
-    expect(listTranscripts(['/nowhere/at/all'], () => undefined)).toMatchObject({
-      sessions: [],
-      unreadable: [{ path: '/nowhere/at/all' }],
-    });
+    const listed = listTranscripts(['/nowhere/at/all'], () => undefined);
+    expect(listed).toMatchObject({ sessions: [], unreadable: [{ path: '/nowhere/at/all' }] });
   });
 });

@@ -11,9 +11,8 @@ import { type Home, temporaryHome } from '../support/home.ts';
 import { Clock, putText, Transcript, transcriptPath } from '../support/transcripts.ts';
 
 function filesOf(home: Home): readonly TranscriptFile[] {
-  return listTranscripts([`${home.path}/.claude/projects`], () => undefined).sessions.flatMap(
-    ({ files }) => files,
-  );
+  const { sessions } = listTranscripts([`${home.path}/.claude/projects`], () => undefined);
+  return sessions.flatMap(({ files }) => files);
 }
 
 const optionsFor = (unreadable: Unreadable[] = [], budget = new ReadingBudget()) => ({
@@ -52,9 +51,8 @@ describe('MergedTranscripts', () => {
     expect(steps).toHaveLength(12);
     expect(steps).toEqual(steps.toSorted());
     const ends = merged.filter(({ step }) => step === undefined);
-    expect(ends.map(({ file, end }) => [file.path, end])).toEqual(
-      files.map((file) => [file.path, file.bytes]),
-    );
+    const whole = files.map((file) => [file.path, file.bytes]);
+    expect(ends.map(({ file, end }) => [file.path, end])).toEqual(whole);
   });
 
   test('keeps the order of a file although its clock jumps', () => {

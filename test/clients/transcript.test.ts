@@ -21,15 +21,12 @@ function read({ entries }: { entries: readonly unknown[] }, owner = MAIN): Happe
 }
 
 function events(transcript: { entries: readonly unknown[] }, owner = MAIN): HookEvent[] {
-  return read(transcript, owner).flatMap((happening) =>
-    happening.kind === 'event' ? [happening.event] : [],
-  );
+  return read(transcript, owner).flatMap((found) => (found.kind === 'event' ? [found.event] : []));
 }
 
 function prompts(transcript: { entries: readonly unknown[] }, owner = MAIN): string[] {
-  return events(transcript, owner).map((event) =>
-    event.name === 'UserPromptSubmit' ? event.prompt : event.name,
-  );
+  const told = events(transcript, owner);
+  return told.map((event) => (event.name === 'UserPromptSubmit' ? event.prompt : event.name));
 }
 
 function passedOver(transcript: { entries: readonly unknown[] }): string[] {
@@ -40,15 +37,13 @@ describe('readEntry() and prompts', () => {
   const text = (words: string) => ({ type: 'text', text: words });
   const command = (name: string, words: string) =>
     `<command-message>${name} is running…</command-message>\n<command-name>/${name}</command-name>\n<command-args>${words}</command-args>`;
+  const compacting = '<command-message>compact</command-message>';
+  const continued = 'This session is being continued from a previous conversation';
   const rows: [string, unknown, string[]][] = [
     ['a text', 'Fix it, 부탁합니다', ['Fix it, 부탁합니다']],
     ['blocks of text', [text('one'), text('two')], ['one\ntwo']],
     ['an image and a text', [{ type: 'image', source: {} }, text('look')], ['look']],
-    [
-      'what an editor puts beside it',
-      [text('<ide_opened_file>a.ts</ide_opened_file>'), text('why?')],
-      ['why?'],
-    ],
+    ['what an editor puts beside', [text('<ide_opened_file>a.ts</ide_opened_file>'), text('why?')], ['why?']],
     ['a reminder beside it', [text('<system-reminder>x</system-reminder>'), text('go on')], ['go on']],
     ['a command of the user', command('hello', 'big world'), ['/hello big world']],
     ['a command without words', command('plugin:hello', ''), ['/plugin:hello']],
@@ -57,22 +52,14 @@ describe('readEntry() and prompts', () => {
     ['an image alone', [{ type: 'image', source: {} }], []],
     ['nothing', '', []],
     ['no content', undefined, []],
-    [
-      'a command of the client',
-      '<command-name>/compact</command-name>\n <command-message>compact</command-message>',
-      [],
-    ],
+    ['a command of the client', `<command-name>/compact</command-name>\n ${compacting}`, []],
     ['what such a command printed', '<local-command-stdout>Compacted</local-command-stdout>', []],
     ['a warning about such commands', '<local-command-caveat>…</local-command-caveat>', []],
     ['a shell command of the user', '<bash-input>ls</bash-input>', []],
     ['what that printed', '<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>', []],
     ['the end of a background task', '<task-notification>\n<task-id>a1</task-id>', []],
     ['an interruption', [text('[Request interrupted by user for tool use]')], []],
-    [
-      'the summary after a compaction',
-      'This session is being continued from a previous conversation that ran out of context. x',
-      [],
-    ],
+    ['the summary after a compaction', `${continued} that ran out of context. x`, []],
   ];
   for (const [what, content, expected] of rows) {
     test(`gives ${JSON.stringify(expected)} for ${what}`, () => {
@@ -116,41 +103,31 @@ describe('readEntry() and prompts', () => {
 });
 
 describe('readEntry() and calls', () => {
+  const ABORTED = '<error>Command was aborted before completion</error>';
+
   test('gives a success with the call that its result belongs to', () => {
     const transcript = new Transcript();
     const first = transcript.call('Bash', { command: 'npm test' });
     const second = transcript.call('Read', { file_path: `${PROJECT}/a.ts` });
     transcript.result(second, 'text').result(first, 'ok', { toolUseResult: { stdout: 'ok' } });
+    const bash = { tool: 'Bash', input: { command: 'npm test' }, toolUseId: first, isUnfinished: false };
     expect(events(transcript)).toMatchObject([
       { name: 'PostToolUse', tool: 'Read', input: { file_path: `${PROJECT}/a.ts` }, toolUseId: second },
-      {
-        name: 'PostToolUse',
-        tool: 'Bash',
-        input: { command: 'npm test' },
-        toolUseId: first,
-        isUnfinished: false,
-      },
+      { name: 'PostToolUse', ...bash },
     ]);
   });
 
   test('gives a failure with its text', () => {
-    const transcript = new Transcript().fail('Bash', { command: 'npm test' }, 'Exit code 1\n안녕');
-    const failure = {
-      name: 'PostToolUseFailure',
-      tool: 'Bash',
-      error: 'Exit code 1\n안녕',
-      isInterrupt: false,
-    };
+    const error = 'Exit code 1\n안녕';
+    const transcript = new Transcript().fail('Bash', { command: 'npm test' }, error);
+    const failure = { name: 'PostToolUseFailure', tool: 'Bash', error, isInterrupt: false };
     expect(events(transcript)).toMatchObject([failure]);
   });
 
   test('gives the texts of a failure that stand in blocks', () => {
     const transcript = new Transcript();
-    transcript.failure(transcript.call('mcp__x__y', {}), [
-      { type: 'text', text: 'echo:' },
-      { type: 'image', source: {} },
-      { type: 'text', text: 'FAIL' },
-    ]);
+    const [before, after] = ['echo:', 'FAIL'].map((text) => ({ type: 'text', text }));
+    transcript.failure(transcript.call('mcp__x__y', {}), [before, { type: 'image', source: {} }, after]);
     expect(events(transcript)).toMatchObject([{ name: 'PostToolUseFailure', error: 'echo:\nFAIL' }]);
   });
 
@@ -165,65 +142,45 @@ describe('readEntry() and calls', () => {
     const transcript = new Transcript();
     const ids = ['a', 'b'].map((command) => transcript.call('Bash', { command }));
     const content = ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'ok' }));
-    transcript.add({
-      type: 'user',
-      message: { role: 'user', content },
-      toolUseResult: { backgroundTaskId: 'x' },
-    });
+    const toolUseResult = { backgroundTaskId: 'x' };
+    transcript.add({ type: 'user', message: { role: 'user', content }, toolUseResult });
     const found = events(transcript);
     expect(found).toMatchObject([{ input: { command: 'a' } }, { input: { command: 'b' } }]);
     expect(found).toMatchObject([{ isUnfinished: false }, { isUnfinished: false }]);
   });
 
-  const unfinished: [string, (transcript: Transcript) => Transcript][] = [
+  const unfinished: [string, (one: Transcript, id: string) => Transcript][] = [
     ['started in the background', (one) => one.succeed('Bash', { command: 'x', run_in_background: true })],
     [
       'moved to the background',
-      (one) =>
-        one.result(one.call('Bash', { command: 'x' }), '', { toolUseResult: { backgroundTaskId: 'b1' } }),
+      (one, id) => one.result(id, '', { toolUseResult: { backgroundTaskId: 'b1' } }),
     ],
     [
       'moved to the background in a sub-agent',
-      (one) =>
-        one.result(one.call('Bash', { command: 'x' }), 'Command running in background with ID: b1. Output'),
+      (one, id) => one.result(id, 'Command running in background with ID: b1. Output'),
     ],
-    [
-      'stopped',
-      (one) =>
-        one.failure(
-          one.call('Bash', { command: 'x' }),
-          '<error>Command was aborted before completion</error>',
-          {
-            toolUseResult: { stdout: '', interrupted: true },
-          },
-        ),
-    ],
+    ['stopped', (one, id) => one.failure(id, ABORTED, { toolUseResult: { stdout: '', interrupted: true } })],
   ];
   for (const [what, write] of unfinished) {
     test(`gives a call that was ${what} as one that shows nothing`, () => {
-      expect(events(write(new Transcript()))).toMatchObject([{ name: 'PostToolUse', isUnfinished: true }]);
+      const transcript = new Transcript();
+      write(transcript, transcript.call('Bash', { command: 'x' }));
+      expect(events(transcript)).toMatchObject([{ name: 'PostToolUse', isUnfinished: true }]);
     });
   }
 
-  const refusals: [string, string, Entry][] = [
-    [
-      'the user, in words',
-      "The user doesn't want to proceed with this tool use. The tool use was rejected",
-      {},
-    ],
-    ['the user, in other words', "The user doesn't want to take this action right now. STOP", {}],
+  const unwanted = "The user doesn't want to";
+  const refusals: [string, string, Entry?][] = [
+    ['the user, in words', `${unwanted} proceed with this tool use. The tool use was rejected`],
+    ['the user, in other words', `${unwanted} take this action right now. STOP`],
     ['the user, beside the words', 'No.', { toolUseResult: 'User rejected tool use' }],
     ['a mark', 'No.', { toolDenialKind: 'user-rejected' }],
     ['a decision', 'No.', { permissionDecision: { decision: 'reject' } }],
-    [
-      'missing permission',
-      "Claude requested permissions to write to /a, but you haven't granted it yet.",
-      {},
-    ],
-    ['a rule', 'Permission to use Bash with command curl x has been denied.', {}],
-    ['a shell rule', 'This command requires approval', {}],
-    ['a hook', 'PreToolUse:Bash hook error: [x]: blocked', {}],
-    ['stopping it', 'a\n<error>Command was aborted before completion</error>', {}],
+    ['missing permission', "Claude requested permissions to write to /a, but you haven't granted it yet."],
+    ['a rule', 'Permission to use Bash with command curl x has been denied.'],
+    ['a shell rule', 'This command requires approval'],
+    ['a hook', 'PreToolUse:Bash hook error: [x]: blocked'],
+    ['stopping it', `a\n${ABORTED}`],
   ];
   for (const [what, text, mark] of refusals) {
     test(`passes over a call that was refused by ${what}`, () => {
@@ -233,12 +190,8 @@ describe('readEntry() and calls', () => {
     });
   }
 
-  const errors = [
-    'Exit code 1\nPermission to use x has been denied',
-    'Permission denied (publickey).',
-    'Hook failed',
-  ];
-  for (const text of errors) {
+  const denied = 'Exit code 1\nPermission to use x has been denied';
+  for (const text of [denied, 'Permission denied (publickey).', 'Hook failed']) {
     test(`does not take "${text.replace('\n', ' ')}" for a refusal`, () => {
       expect(events(new Transcript().fail('Bash', { command: 'x' }, text))).toMatchObject([{ error: text }]);
     });
@@ -255,12 +208,8 @@ describe('readEntry() and calls', () => {
   test('holds no more of a call than is looked at', () => {
     const calls = new OpenCalls();
     const transcript = new Transcript();
-    const id = transcript.call('Write', {
-      file_path: 'a',
-      content: 'x'.repeat(1e6),
-      edits: [{ a: 1 }],
-      replace_all: false,
-    });
+    const more = { content: 'x'.repeat(1e6), edits: [{ a: 1 }] };
+    const id = transcript.call('Write', { file_path: 'a', replace_all: false, ...more });
     for (const entry of transcript.entries) readEntry(entry, MAIN, calls);
     const call = calls.close(id);
     expect(call?.input).toMatchObject({ file_path: 'a', replace_all: false });
@@ -271,18 +220,12 @@ describe('readEntry() and calls', () => {
 describe('readEntry() and sub-agents', () => {
   test('gives the end of a sub-agent with its last message', () => {
     const transcript = new Transcript({ agent: 'a1' }).say('thinking', 'tool_use').say('done');
-    expect(events(transcript, AGENT)).toMatchObject([
-      { name: 'SubagentStop', sessionId: 's1', agentId: 'a1', agentType: 'executor' },
-    ]);
+    expect(events(transcript, AGENT)).toMatchObject([{ name: 'SubagentStop', ...AGENT }]);
   });
 
   const others: [string, Transcript, TranscriptOwner][] = [
     ['the end of a turn of the main session', new Transcript().say('done'), MAIN],
-    [
-      'an error of the service',
-      new Transcript().say('API Error', 'end_turn', { isApiErrorMessage: true }),
-      AGENT,
-    ],
+    ['an error of the service', new Transcript().say('no', 'end_turn', { isApiErrorMessage: true }), AGENT],
     ['a message without a reason', new Transcript({ agent: 'a1' }).say('done', null), AGENT],
   ];
   for (const [what, transcript, owner] of others) {
@@ -293,9 +236,7 @@ describe('readEntry() and sub-agents', () => {
 
   test('says in which agent a call was made', () => {
     const transcript = new Transcript({ agent: 'a1' }).succeed('Bash', { command: 'x' });
-    expect(events(transcript, AGENT)).toMatchObject([
-      { sessionId: 's1', agentId: 'a1', agentType: 'executor' },
-    ]);
+    expect(events(transcript, AGENT)).toMatchObject([AGENT]);
     const untyped: TranscriptOwner = { ...AGENT, agentType: null };
     expect(events(transcript, untyped)).toMatchObject([{ agentType: null }]);
     const [call, result] = transcript.entries;
@@ -308,17 +249,14 @@ describe('readEntry() and where and when', () => {
   test("takes the entry's own session, directory and time", () => {
     const transcript = new Transcript({ session: 's9', cwd: '/home/dev/other' }).prompt('x');
     const [found] = read(transcript);
-    expect(found).toMatchObject({
-      ts: '2026-11-20T09:00:01.000Z',
-      event: { sessionId: 's9', cwd: '/home/dev/other', agentId: null },
-    });
+    const event = { sessionId: 's9', cwd: '/home/dev/other', agentId: null };
+    expect(found).toMatchObject({ ts: '2026-11-20T09:00:01.000Z', event });
   });
 
   test('takes the session of the file when the entry names none', () => {
     const [entry] = new Transcript().prompt('x').entries;
-    expect(events({ entries: [{ ...entry, sessionId: undefined }] })).toMatchObject([
-      { sessionId: 'from-name' },
-    ]);
+    const nameless = { ...entry, sessionId: undefined };
+    expect(events({ entries: [nameless] })).toMatchObject([{ sessionId: 'from-name' }]);
   });
 
   for (const timestamp of [undefined, '', 'yesterday', 5]) {
@@ -335,13 +273,7 @@ describe('readEntry() and where and when', () => {
 
 test('readEntry() gives nothing for what is no entry', () => {
   const junk: unknown[] = [
-    undefined,
-    null,
-    1,
-    'user',
-    [],
-    {},
-    { type: 'user' },
+    ...[undefined, null, 1, 'user', [], {}, { type: 'user' }],
     { type: 'user', message: null },
     { type: 'user', message: { content: [null, 1, { type: 'tool_use' }] } },
     { type: 'assistant', message: { content: 'x' } },

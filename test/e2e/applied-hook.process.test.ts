@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { agentMark } from '../../src/runs/requester.ts';
 import { type Home, hookFailures, temporaryHome } from '../support/home.ts';
@@ -9,13 +9,10 @@ import { treeBelow } from '../support/tree.ts';
 
 /** The way of a suggested hook through the built program: applied, asked by the client's own line, taken back. */
 
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 /** The program refuses to apply anything below an agent, as this test may be. */
 const asPerson = test.skipIf(agentMark(process.env) !== undefined);
 
-type Settings = {
-  hooks: Record<string, { matcher?: string; hooks: { command: string; args: string[] }[] }[]>;
-};
 type Options = { stdin?: string; env?: Record<string, string>; cwd?: string };
 
 function program(home: Home, words: readonly string[], options: Options = {}) {
@@ -32,20 +29,13 @@ async function applied(home: Home, form: 'exec' | 'shell' = 'exec') {
   const { id } = seedSuggestion(home, HOOK, { project: 'app', projectPath: app });
   const result = await program(home, ['apply', id, '--yes'], { cwd: app });
   expect(result).toMatchObject({ exitCode: 0, stderr: '' });
-  const settings: Settings = JSON.parse(readFileSync(`${home.path}/.claude/settings.json`, 'utf8'));
-  const entry = settings.hooks.PreToolUse?.at(-1)?.hooks[0];
-  const line =
-    form === 'exec' ? [entry?.command ?? '', ...(entry?.args ?? [])] : ['sh', '-c', entry?.command ?? ''];
-  const edit = (directory: string, file: string, tool = 'Edit') => ({
-    cwd: directory,
-    stdin: JSON.stringify({
-      hook_event_name: 'PreToolUse',
-      session_id: 's',
-      cwd: directory,
-      tool_name: tool,
-      tool_input: { file_path: file },
-    }),
-  });
+  const { hooks } = JSON.parse(readFileSync(`${home.path}/.claude/settings.json`, 'utf8'));
+  const { command, args = [] } = hooks.PreToolUse.at(-1).hooks[0];
+  const line: string[] = form === 'exec' ? [command, ...args] : ['sh', '-c', command];
+  const edit = (cwd: string, file: string, tool_name = 'Edit') => {
+    const event = { hook_event_name: 'PreToolUse', session_id: 's', cwd, tool_name };
+    return { cwd, stdin: JSON.stringify({ ...event, tool_input: { file_path: file } }) };
+  };
   return { app, id, line, edit };
 }
 
@@ -74,7 +64,6 @@ describe('hook applied', () => {
           expect(await ask(quiet)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
         expect(Object.keys(treeBelow(home.path))).toEqual(before);
       },
-      TIMEOUT_MS,
     );
   }
 
@@ -83,9 +72,8 @@ describe('hook applied', () => {
     async () => {
       using home = temporaryHome();
       const { app, id, line, edit } = await applied(home);
-      expect(
-        await runProgram(line, { home: home.path, stdin: '{"hook_event_name":"PreToolUse"}' }),
-      ).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+      const unreadable = { home: home.path, stdin: '{"hook_event_name":"PreToolUse"}' };
+      expect(await runProgram(line, unreadable)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
       expect((await program(home, ['undo', id, '--yes'])).exitCode).toBe(0);
       const late = await runProgram(line, { home: home.path, ...edit(app, `${app}/src/generated/a.ts`) });
       expect(late).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
@@ -95,31 +83,22 @@ describe('hook applied', () => {
         expect.stringContaining(`applied ${id} Error: Cannot answer: it is not applied`),
       ]);
     },
-    TIMEOUT_MS,
   );
 
-  asPerson(
-    'is gone with uninstall',
-    async () => {
-      using home = temporaryHome();
-      const { id } = await applied(home);
-      expect((await program(home, ['uninstall'])).exitCode).toBe(0);
-      expect(Object.keys(treeBelow(home.path)).filter((name) => !name.includes('/data'))).toEqual([
-        '.self-generation',
-        'app',
-      ]);
-      expect(storedSuggestion(home, id).status).toBe('applied');
-    },
-    TIMEOUT_MS,
-  );
+  asPerson('is gone with uninstall', async () => {
+    using home = temporaryHome();
+    const { id } = await applied(home);
+    expect((await program(home, ['uninstall'])).exitCode).toBe(0);
+    const left = Object.keys(treeBelow(home.path)).filter((name) => !name.includes('/data'));
+    expect(left).toEqual(['.self-generation', 'app']);
+    expect(storedSuggestion(home, id).status).toBe('applied');
+  });
 
   test('runs no code that an earlier version applied', async () => {
     using home = temporaryHome();
     const { id } = seedSuggestion(home, CODE_HOOK);
-    home.put(
-      `.self-generation/hooks/auto/${id}.mjs`,
-      `require('node:fs').writeFileSync('${home.path}/fired', '')`,
-    );
+    const fires = `require('node:fs').writeFileSync('${home.path}/fired', '')`;
+    home.put(`.self-generation/hooks/auto/${id}.mjs`, fires);
     const before = Object.keys(treeBelow(home.path));
     for (const word of ['script', 'applied']) {
       const stdin = '{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{}}';
@@ -130,14 +109,8 @@ describe('hook applied', () => {
 
   test('never ends with 2, whatever it is called with', async () => {
     using home = temporaryHome();
-    for (const words of [
-      ['applied'],
-      ['applied', 'x'],
-      ['applied', 'x', 'y'],
-      ['script'],
-      ['nothing', 'x'],
-    ]) {
-      const { exitCode } = await program(home, ['hook', ...words], { stdin: '{}' });
+    for (const words of ['applied', 'applied x', 'applied x y', 'script', 'nothing x']) {
+      const { exitCode } = await program(home, ['hook', ...words.split(' ')], { stdin: '{}' });
       expect([0, 1]).toContain(exitCode ?? -1);
     }
   });
@@ -145,43 +118,28 @@ describe('hook applied', () => {
 
 describe('an agent', () => {
   const MARKS = [
-    'CLAUDECODE',
-    'CLAUDE_CODE_SESSION_ID',
-    'CODEX_THREAD_ID',
-    'CODEX_CI',
-    'GEMINI_CLI',
-    'OPENCODE',
-    'AI_AGENT',
-    'SELF_GENERATION_RUN',
+    ...['CLAUDECODE', 'CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID', 'CODEX_CI', 'GEMINI_CLI', 'OPENCODE'],
+    ...['AI_AGENT', 'SELF_GENERATION_RUN'],
   ];
 
-  test(
-    'cannot apply, resolve, withdraw, forget or set, also when it takes the variable away',
-    async () => {
-      using home = temporaryHome();
-      mkdirSync(`${home.path}/app`);
-      const { id } = seedSuggestion(home, RULE, { project: 'app', projectPath: `${home.path}/app` });
-      const calls = [
-        `apply ${id} --yes`,
-        'config set language en',
-        'config unset language',
-        'install --lessons daily',
-        'errors resolve 1 x',
-        'errors withdraw 1',
-        'errors forget 1',
-      ];
-      for (const mark of MARKS) {
-        const env = { [mark]: '1', PATH: process.env.PATH ?? '' };
-        for (const words of mark === 'CODEX_CI' ? calls : calls.slice(0, 1)) {
-          for (const line of [`${BINARY} ${words}`, `env -u ${mark} ${BINARY} ${words}`]) {
-            const result = await runProgram(['sh', '-c', `${line}; exit $?`], { home: home.path, env });
-            expect(result.exitCode, line).toBe(1);
-            expect(result.stderr, line).toContain('in a terminal of your own');
-          }
+  test('cannot apply, resolve, withdraw, forget or set, also when it takes the variable away', async () => {
+    using home = temporaryHome();
+    mkdirSync(`${home.path}/app`);
+    const { id } = seedSuggestion(home, RULE, { project: 'app', projectPath: `${home.path}/app` });
+    const calls = [
+      ...[`apply ${id} --yes`, 'config set language en', 'config unset language', 'install --lessons daily'],
+      ...['errors resolve 1 x', 'errors withdraw 1', 'errors forget 1'],
+    ];
+    for (const mark of MARKS) {
+      const env = { [mark]: '1', PATH: process.env.PATH ?? '' };
+      for (const words of mark === 'CODEX_CI' ? calls : calls.slice(0, 1)) {
+        for (const line of [`${BINARY} ${words}`, `env -u ${mark} ${BINARY} ${words}`]) {
+          const result = await runProgram(['sh', '-c', `${line}; exit $?`], { home: home.path, env });
+          expect(result.exitCode, line).toBe(1);
+          expect(result.stderr, line).toContain('in a terminal of your own');
         }
       }
-      expect(storedSuggestion(home, id).status).toBe('new');
-    },
-    TIMEOUT_MS,
-  );
+    }
+    expect(storedSuggestion(home, id).status).toBe('new');
+  });
 });

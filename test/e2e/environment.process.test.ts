@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   chmodSync,
   copyFileSync,
@@ -22,55 +22,39 @@ import { seedErrors } from '../support/seed.ts';
 
 /** Where and how the binary is started must not matter. */
 
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 const ERROR = 'a well-known error';
 
 describe('a hostile working directory', () => {
   const folder = mkdtempSync(`${tmpdir()}/self-generation-canary-`);
   const canary = `${folder}/canary`;
-  beforeAll(() => buildWithoutTheSwitches(folder, canary), TIMEOUT_MS);
+  beforeAll(() => buildWithoutTheSwitches(folder, canary));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test(
-    'has no effect on any hook or command',
-    async () => {
-      using home = temporaryHome();
-      const cwd = makeTraps(home);
-      const inputs = HOOKS.map(({ name, event }) => ({
-        words: ['hook', name],
-        input: { ...prompt('hi'), hook_event_name: event, tool_name: 'Bash' },
-      }));
-      for (const { words, input } of inputs) {
-        const result = await runProgram([BINARY, ...words], {
-          home: home.path,
-          cwd,
-          stdin: JSON.stringify(input),
-        });
-        expect(result, words.join(' ')).toMatchObject({ exitCode: 0, stderr: '' });
-      }
-      expect((await runProgram([BINARY, '--version'], { home: home.path, cwd })).stdout).toMatch(
-        /^\d+\.\d+\.\d+/,
-      );
-      expect((await runProgram([BINARY, 'status', '--json'], { home: home.path, cwd })).exitCode).toBe(0);
-      expect(readdirSync(cwd).filter((name) => name.startsWith('fired'))).toEqual([]);
-      expect(existsSync(`${home.path}/stolen`)).toBe(false);
-      // SELF_GENERATION_INTERNAL of the .env would have made every hook do nothing.
-      expect(readEvents(home.paths).map((event) => event.type)).toContain('prompt');
-    },
-    TIMEOUT_MS,
-  );
+  test('has no effect on any hook or command', async () => {
+    using home = temporaryHome();
+    const cwd = makeTraps(home);
+    const run = (words: string[], input?: object) =>
+      runProgram([BINARY, ...words], { home: home.path, cwd, stdin: JSON.stringify(input) ?? '' });
+    for (const { name, event } of HOOKS) {
+      const input = { ...prompt('hi'), hook_event_name: event, tool_name: 'Bash' };
+      expect(await run(['hook', name], input), name).toMatchObject({ exitCode: 0, stderr: '' });
+    }
+    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+/);
+    expect((await run(['status', '--json'])).exitCode).toBe(0);
+    expect(readdirSync(cwd).filter((name) => name.startsWith('fired'))).toEqual([]);
+    expect(existsSync(`${home.path}/stolen`)).toBe(false);
+    // SELF_GENERATION_INTERNAL of the .env would have made every hook do nothing.
+    expect(readEvents(home.paths).map((event) => event.type)).toContain('prompt');
+  });
 
-  test(
-    'does have its effect on a program that is built without the switches',
-    async () => {
-      using home = temporaryHome();
-      const cwd = makeTraps(home);
-      const { stdout } = await runProgram([canary], { home: home.path, cwd });
-      expect(stdout).toBe(`${home.path}/stolen`);
-      expect(existsSync(`${cwd}/fired-preload`)).toBe(true);
-    },
-    TIMEOUT_MS,
-  );
+  test('does have its effect on a program that is built without the switches', async () => {
+    using home = temporaryHome();
+    const cwd = makeTraps(home);
+    const { stdout } = await runProgram([canary], { home: home.path, cwd });
+    expect(stdout).toBe(`${home.path}/stolen`);
+    expect(existsSync(`${cwd}/fired-preload`)).toBe(true);
+  });
 });
 
 /** What the build script does, without the two switches. */
@@ -84,10 +68,8 @@ async function buildWithoutTheSwitches(folder: string, outfile: string): Promise
 function makeTraps(home: Home): string {
   const fire = (name: string) =>
     `require('node:fs').writeFileSync(${JSON.stringify(`${home.path}/repo/fired-${name}`)}, '');`;
-  home.put(
-    'repo/bunfig.toml',
-    'preload = ["./preload.ts"]\n[run]\npreload = ["./preload.ts"]\n[test]\npreload = ["./preload.ts"]\n',
-  );
+  const preload = 'preload = ["./preload.ts"]\n';
+  home.put('repo/bunfig.toml', `${preload}[run]\n${preload}[test]\n${preload}`);
   home.put('repo/preload.ts', fire('preload'));
   const env = `SELF_GENERATION_HOME=${home.path}/stolen\nSELF_GENERATION_INTERNAL=1\n`;
   for (const name of ['.env', '.env.local', '.env.production']) home.put(`repo/${name}`, env);
@@ -95,10 +77,8 @@ function makeTraps(home: Home): string {
   const paths = { '*': ['./module.ts'], '#runtime': ['./module.ts'], commander: ['./module.ts'] };
   home.put('repo/tsconfig.json', JSON.stringify({ compilerOptions: { baseUrl: '.', paths } }));
   const imports = { '#runtime': './module.ts', '#sqlite': './module.ts' };
-  home.put(
-    'repo/package.json',
-    JSON.stringify({ name: 'commander', imports, exports: './module.ts', main: './module.ts' }),
-  );
+  const main = { exports: './module.ts', main: './module.ts' };
+  home.put('repo/package.json', JSON.stringify({ name: 'commander', imports, ...main }));
   for (const name of ['commander', 'picocolors', 'jsonc-parser', 'better-sqlite3']) {
     home.put(`repo/node_modules/${name}/index.js`, fire(name));
   }
@@ -112,52 +92,37 @@ describe('the names of the program', () => {
     ['link', (name) => linkOrCopy(name)],
   ];
   for (const [how, make] of makers) {
-    test(
-      `a ${how} called subagent-context, prompt-logger or prompt-logger.exe is that hook`,
-      async () => {
-        using home = temporaryHome();
-        seedErrors(home.paths, [{ error: ERROR }]);
-        for (const name of how === 'copy'
-          ? ['subagent-context']
-          : ['subagent-context', 'prompt-logger', 'prompt-logger.exe']) {
-          make(`${home.path}/${name}`);
-        }
-        const run = (name: string, input: unknown) =>
-          runProgram([`${home.path}/${name}`], { home: home.path, stdin: JSON.stringify(input) });
-        // The name decides, not what the payload calls itself.
-        const start = agentStart('executor', { hook_event_name: 'UserPromptSubmit', prompt: 'no prompt' });
-        expect(contextOf(await run('subagent-context', start))).toContain(ERROR);
-        expect(readEvents(home.paths, 'prompt')).toEqual([]);
-        if (how === 'copy') return;
-        expect(await run('prompt-logger', prompt('one', { hook_event_name: 'Stop' }))).toMatchObject({
-          exitCode: 0,
-          stdout: '',
-        });
-        expect(await run('prompt-logger.exe', prompt('two'))).toMatchObject({ exitCode: 0, stdout: '' });
-        expect(readEvents(home.paths, 'prompt').map((event) => event.data.text)).toEqual(['one', 'two']);
-      },
-      TIMEOUT_MS,
-    );
+    test(`a ${how} called subagent-context, prompt-logger or prompt-logger.exe is that hook`, async () => {
+      using home = temporaryHome();
+      seedErrors(home.paths, [{ error: ERROR }]);
+      const names = ['subagent-context', 'prompt-logger', 'prompt-logger.exe'];
+      for (const name of how === 'copy' ? names.slice(0, 1) : names) make(`${home.path}/${name}`);
+      const run = (name: string, input: unknown) =>
+        runProgram([`${home.path}/${name}`], { home: home.path, stdin: JSON.stringify(input) });
+      // The name decides, not what the payload calls itself.
+      const start = agentStart('executor', { hook_event_name: 'UserPromptSubmit', prompt: 'no prompt' });
+      expect(contextOf(await run('subagent-context', start))).toContain(ERROR);
+      expect(readEvents(home.paths, 'prompt')).toEqual([]);
+      if (how === 'copy') return;
+      const one = prompt('one', { hook_event_name: 'Stop' });
+      expect(await run('prompt-logger', one)).toMatchObject({ exitCode: 0, stdout: '' });
+      expect(await run('prompt-logger.exe', prompt('two'))).toMatchObject({ exitCode: 0, stdout: '' });
+      expect(readEvents(home.paths, 'prompt').map((event) => event.data.text)).toEqual(['one', 'two']);
+    });
   }
 
   // A client whose prompt hook exits with 2 refuses the user's prompt.
-  test(
-    'a link exits with 0 and says nothing also when nothing comes in',
-    async () => {
-      using home = temporaryHome();
-      for (const { name } of HOOKS) {
-        symlinkSync(BINARY, `${home.path}/${name}`);
-        const result = await runProgram([`${home.path}/${name}`], { home: home.path, stdin: '' });
-        expect(result, name).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
-      }
-      await runProgram([`${home.path}/prompt-logger`], {
-        home: home.path,
-        stdin: JSON.stringify(prompt('hi')),
-      });
-      expect(readEvents(home.paths)).toHaveLength(1);
-    },
-    TIMEOUT_MS,
-  );
+  test('a link exits with 0 and says nothing also when nothing comes in', async () => {
+    using home = temporaryHome();
+    for (const { name } of HOOKS) {
+      symlinkSync(BINARY, `${home.path}/${name}`);
+      const result = await runProgram([`${home.path}/${name}`], { home: home.path, stdin: '' });
+      expect(result, name).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+    }
+    const stdin = JSON.stringify(prompt('hi'));
+    await runProgram([`${home.path}/prompt-logger`], { home: home.path, stdin });
+    expect(readEvents(home.paths)).toHaveLength(1);
+  });
 
   test('"hook NAME" is that hook, "hook" and no word go by the payload', async () => {
     using home = temporaryHome();
@@ -197,47 +162,32 @@ describe('the names of the program', () => {
 });
 
 describe('what is stored', () => {
-  test(
-    'is for the user alone, whatever the umask of the caller',
-    async () => {
-      using home = temporaryHome();
-      const open = (input: unknown) =>
-        runProgram(['sh', '-c', 'umask 000; touch "$HOME/canary"; exec "$0" hook', BINARY], {
-          home: home.path,
-          stdin: JSON.stringify(input),
-        });
-      await open(payload('session-start'));
-      await open(prompt('hi'));
-      await open(bashFailure('Exit code 1\nboom', { tool_input: { command: 'npm test' } }));
-      await open('not an event'); // noted in the log
-      await open(bashSuccess('npm test'));
-      await open(agentStart('executor'));
-      await open(payload('session-end'));
-      expectPrivate(
-        home,
-        '/data',
-        '/data/self-gen.db',
-        '/data/self-gen.db-wal',
-        '/data/self-gen.db-shm',
-        '/logs/hooks.log',
-      );
-      const lock = new Database(home.paths.database);
-      lock.run('PRAGMA busy_timeout = 5000'); // A process behind the last hook may still be writing.
-      lock.run('BEGIN IMMEDIATE');
-      await open(prompt('while it is locked'));
-      lock.run('ROLLBACK');
-      lock.close();
-      expectPrivate(
-        home,
-        '/heartbeats',
-        '/heartbeats/SessionEnd',
-        '/spool',
-        `/spool/${spoolFiles(home.paths)[0]}`,
-      );
-      expect(statSync(`${home.path}/canary`).mode & 0o777).toBe(0o666);
-    },
-    TIMEOUT_MS,
-  );
+  test('is for the user alone, whatever the umask of the caller', async () => {
+    using home = temporaryHome();
+    const open = (input: unknown) =>
+      runProgram(['sh', '-c', 'umask 000; touch "$HOME/canary"; exec "$0" hook', BINARY], {
+        home: home.path,
+        stdin: JSON.stringify(input),
+      });
+    await open(payload('session-start'));
+    await open(prompt('hi'));
+    await open(bashFailure('Exit code 1\nboom', { tool_input: { command: 'npm test' } }));
+    await open('not an event'); // noted in the log
+    await open(bashSuccess('npm test'));
+    await open(agentStart('executor'));
+    await open(payload('session-end'));
+    const database = ['', '-wal', '-shm'].map((end) => `/data/self-gen.db${end}`);
+    expectPrivate(home, '/data', ...database, '/logs/hooks.log');
+    const lock = new Database(home.paths.database);
+    lock.run('PRAGMA busy_timeout = 5000'); // A process behind the last hook may still be writing.
+    lock.run('BEGIN IMMEDIATE');
+    await open(prompt('while it is locked'));
+    lock.run('ROLLBACK');
+    lock.close();
+    const waiting = `/spool/${spoolFiles(home.paths)[0]}`;
+    expectPrivate(home, '/heartbeats', '/heartbeats/SessionEnd', '/spool', waiting);
+    expect(statSync(`${home.path}/canary`).mode & 0o777).toBe(0o666);
+  });
 });
 
 /** Directories 0700, files 0600, these among them. */

@@ -22,13 +22,8 @@ async function toldOf({ text, id }: HostileText, home: string): Promise<string[]
     const open = call(session_id, `make ${id}`);
     await run(bashFailure(`Exit code 2\nfatal: ${text}`, { ...open, tool_use_id: `${session_id}-c` }));
     const file_path = `${cwd}/${text.replaceAll('/', '-')}.ts`;
-    await run(
-      payload('post-tool-use-edit', {
-        session_id,
-        tool_use_id: `${session_id}-d`,
-        tool_input: { file_path },
-      }),
-    );
+    const edit = { session_id, tool_use_id: `${session_id}-d`, tool_input: { file_path } };
+    await run(payload('post-tool-use-edit', edit));
     await run(payload('session-end', { session_id }));
     told.push(await run(payload('session-start-resume', { session_id })));
     told.push(await run(agentStart('executor', { session_id })));

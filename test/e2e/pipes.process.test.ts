@@ -16,17 +16,13 @@ const FILES = [
   ...['spool/00000000000001-1-a.json', 'logs/hooks.log', 'logs/unread.json', 'logs/runs.log'],
   ...['heartbeats/UserPromptSubmit', 'heartbeats/SubagentStart', 'data/applying-x.json'],
 ];
-const EVENTS = [
-  prompt('hi'),
-  agentStart('executor'),
-  bashFailure('Exit code 1\nboom'),
-  payload('session-start'),
-];
+const FAILURE = bashFailure('Exit code 1\nboom');
+const EVENTS = [prompt('hi'), agentStart('executor'), FAILURE, payload('session-start')];
 const COMMANDS = [['status'], ['doctor'], ['errors', 'list'], ['config'], ['subagents', 'list'], ['install']];
 
 async function installed(): Promise<Home> {
   const home = temporaryHome();
-  await runHookProcess(bashFailure('Exit code 1\nboom'), { home: home.path });
+  await runHookProcess(FAILURE, { home: home.path });
   return home;
 }
 

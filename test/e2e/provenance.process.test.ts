@@ -55,10 +55,8 @@ const MANIFESTS = {
 const failing = (index: number) => `npm run check${'abcdefgh'[index % 8]}${'ijklm'[Math.floor(index / 8)]}`;
 const printed = (index: number) => {
   const errors = [
-    'Error: Cannot find module "left-pad"',
-    'error: the database is not ready',
-    'ModuleNotFoundError: No module named yaml',
-    'Error: no such table: users',
+    ...['Error: Cannot find module "left-pad"', 'error: the database is not ready'],
+    ...['ModuleNotFoundError: No module named yaml', 'Error: no such table: users'],
   ];
   return `Exit code 1\n${errors[index % errors.length]}`;
 };
@@ -103,23 +101,15 @@ async function toldIn(home: Home, cwd: string, count: number): Promise<string[]>
   const hook = async (input: Record<string, unknown>) =>
     contextOf(await runHookProcess({ ...input, cwd }, { home: home.path })) ?? '';
   const told = [await hook(agentStart('executor')), await hook(payload('session-start'))];
-  for (let index = 0; index < count; index++)
-    told.push(
-      await hook(
-        bashFailure(printed(index), {
-          session_id: `asks-${index}-${cwd}`,
-          tool_input: { command: failing(index) },
-        }),
-      ),
-    );
+  for (let index = 0; index < count; index++) {
+    const call = { session_id: `asks-${index}-${cwd}`, tool_input: { command: failing(index) } };
+    told.push(await hook(bashFailure(printed(index), call)));
+  }
   return told;
 }
 
 const learnt = (home: Home) =>
-  readRows(
-    home.paths,
-    "SELECT error_normalized AS error, resolution FROM error_kb WHERE resolved_by = 'lesson'",
-  );
+  readRows(home.paths, "SELECT id, resolution FROM error_kb WHERE resolved_by = 'lesson'");
 /** Which planted fixes have become lessons, by the command that failed. */
 const indexesLearnt = (home: Home) => {
   const rows = learnt(home).map(({ resolution }) => String(resolution));
@@ -137,11 +127,8 @@ describe('fixes that a repository plants', () => {
     home.writeConfig({ retentionDays: 3650, language: 'en' });
     hostile = await repository(home, 'hostile', 'https://x.example/hostile.git');
     other = await repository(home, 'other', 'https://x.example/other.git');
-    plant(
-      home,
-      hostile,
-      PLANTED.map(([fix]) => fix),
-    );
+    const fixes = PLANTED.map(([fix]) => fix);
+    plant(home, hostile, fixes);
   });
   afterAll(() => home[Symbol.dispose]());
 
@@ -182,11 +169,11 @@ describe('what a repository has learnt', () => {
     const shop = await repository(home, 'shop', remote);
     plant(home, shop, [MIGRATE]);
     await git(home, shop, 'worktree', 'add', '-q', '../tree');
-    const places: [name: string, remote: string, isTold: boolean][] = [
-      ['clone', 'https://someone:pass@X.example/team/shop', true],
-      ['fork', 'git@x.example:other/shop.git', false],
-    ];
-    for (const [name, url] of places) {
+    const places = {
+      clone: 'https://someone:pass@X.example/team/shop',
+      fork: 'git@x.example:other/shop.git',
+    };
+    for (const [name, url] of Object.entries(places)) {
       await git(home, home.path, 'clone', '-q', shop, name);
       await git(home, `${home.path}/${name}`, 'remote', 'set-url', 'origin', url);
     }
@@ -195,33 +182,18 @@ describe('what a repository has learnt', () => {
     await git(home, home.path, 'clone', '-q', '--depth', '1', `file://${shop}`, 'shallow');
     await git(home, `${home.path}/shallow`, 'remote', 'set-url', 'origin', remote);
     mkdirSync(`${home.path}/plain`);
-    for (const name of ['clone', 'fork', 'rewritten', 'shallow', 'plain'])
-      home.put(
-        `.claude/projects/-x/${name}.jsonl`,
-        new Transcript({ session: name, cwd: `${home.path}/${name}` })
-          .prompt('go')
-          .succeed('Bash', { command: 'ls' }).text,
-      );
+    for (const name of ['clone', 'fork', 'rewritten', 'shallow', 'plain']) {
+      const session = new Transcript({ session: name, cwd: `${home.path}/${name}` }).prompt('go');
+      home.put(`.claude/projects/-x/${name}.jsonl`, session.succeed('Bash', { command: 'ls' }).text);
+    }
     expect((await run(home, 'import')).exitCode).toBe(0);
-    const told: Record<string, boolean[]> = {};
-    for (const name of ['shop', 'tree', 'clone', 'fork', 'rewritten', 'shallow', 'plain'])
-      told[name] = (await toldIn(home, `${home.path}/${name}`, 1)).map((text) => text.includes(MIGRATE));
-    const all = [true, true, true];
-    const none = [false, false, false];
-    expect(told).toEqual({
-      shop: all,
-      tree: all,
-      clone: all,
-      fork: none,
-      rewritten: none,
-      shallow: none,
-      plain: none,
-    });
-    expect(
-      readRows(home.paths, 'SELECT * FROM repositories')
-        .map((row) => JSON.stringify(row))
-        .join(),
-    ).not.toMatch(/pass|x\.example/i);
+    for (const name of ['shop', 'tree', 'clone', 'fork', 'rewritten', 'shallow', 'plain']) {
+      const told = await toldIn(home, `${home.path}/${name}`, 1);
+      const isTold = ['shop', 'tree', 'clone'].includes(name);
+      expect([name, ...told.map((text) => text.includes(MIGRATE))]).toEqual([name, isTold, isTold, isTold]);
+    }
+    const kept = JSON.stringify(readRows(home.paths, 'SELECT * FROM repositories'));
+    expect(kept).not.toMatch(/pass|x\.example/i);
   }, 60_000);
 
   test('is told in another clone from its first session on, although nothing was imported there', async () => {
@@ -248,13 +220,9 @@ describe('what a repository has learnt', () => {
     for (const directory of [shop, bank]) mkdirSync(directory);
     plant(home, shop, [MIGRATE]);
     await run(home, 'import');
-    const [id = ''] = readRows(home.paths, "SELECT id FROM error_kb WHERE resolved_by = 'lesson'").map(
-      ({ id }) => String(id),
-    );
-    const agent = await runProgram([BINARY, 'errors', 'share', id], {
-      home: home.path,
-      env: { CLAUDECODE: '1' },
-    });
+    const [id = ''] = learnt(home).map(({ id }) => String(id));
+    const sharing = [BINARY, 'errors', 'share', id];
+    const agent = await runProgram(sharing, { home: home.path, env: { CLAUDECODE: '1' } });
     expect([agent.exitCode, agent.stderr]).toEqual([1, expect.stringContaining('a person decides')]);
     expect((await toldIn(home, bank, 1)).join()).not.toContain(MIGRATE);
 

@@ -1,13 +1,13 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { getDb } from '../../src/database/db.ts';
 import type { Sqlite, Value } from '../../src/database/sqlite.ts';
-import { parseHookEvent } from '../../src/hooks/hooks.ts';
 import { decideSubagentStart, isCodeAgent } from '../../src/hooks/subagent-context.ts';
 import { noteRepository } from '../../src/lessons/store/lesson-log.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
 import { type Home, pathsOf, readEvents, temporaryHome } from '../support/home.ts';
+import { APP, eventOf } from '../support/hook-context.ts';
 import {
   answerIn,
   contextOf,
@@ -19,25 +19,26 @@ import {
 } from '../support/hook-process.ts';
 import { agentStart, type Payload, PROJECT } from '../support/payloads.ts';
 import { DIST, NODE_RUNNER, notTested, ROOT, RUNNERS, type Runner } from '../support/program.ts';
-import { isoBeforeNow, rule, seedAnalysis, seedErrors, seedFixes, withDatabase } from '../support/seed.ts';
+import {
+  type ErrorSeed,
+  isoBeforeNow,
+  rule,
+  seedAnalysis,
+  seedErrors,
+  seedFixes,
+  withDatabase,
+} from '../support/seed.ts';
 
 /** The scenarios of the specification `subagent-context`, by their ids, and its SHALLs that have no scenario. */
 
 const ERRORS = '이 프로젝트의 최근 에러 패턴:';
 const FIX = '  해결: ';
 const RULES = '적용할 프로젝트 규칙:';
-const TIMEOUT_MS = 60_000;
+setDefaultTimeout(60_000);
 
 const CODE_AGENTS = [
-  'executor',
-  'executor-low',
-  'executor-high',
-  'architect',
-  'architect-medium',
-  'designer',
-  'designer-high',
-  'build-fixer',
-  'build-fixer-low',
+  ...['executor', 'executor-low', 'executor-high', 'architect', 'architect-medium'],
+  ...['designer', 'designer-high', 'build-fixer', 'build-fixer-low'],
 ];
 
 const ORDINARY_ERROR = 'TypeError: Cannot read properties of undefined (reading <STR>)';
@@ -48,67 +49,58 @@ const OTHER_ERRORS = [
   'SyntaxError: Unexpected end of JSON input',
 ];
 
+const seed = ({ paths }: Home, changes: Partial<ErrorSeed> = {}) =>
+  seedErrors(paths, [{ error: ORDINARY_ERROR, ...changes }]);
+
 if (NODE_RUNNER.unusable) notTested('the scenarios under Node', NODE_RUNNER.unusable);
 
 for (const runner of RUNNERS) {
   const scenario = runner.unusable ? test.skip : test;
   const check = (title: string, body: (home: Home, start: Start) => Promise<void>) =>
-    scenario(
-      title,
-      async () => {
-        using home = temporaryHome();
-        await body(home, startWith(runner, home));
-      },
-      TIMEOUT_MS,
-    );
+    scenario(title, async () => {
+      using home = temporaryHome();
+      await body(home, startWith(runner, home));
+    });
 
   describe(`subagent-context through ${runner.name}`, () => {
     check('RA-401-1: injects into a code agent', async (home, start) => {
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+      seed(home);
       expect(contextOf(await start('executor'))).toContain(ORDINARY_ERROR);
     });
 
-    check(
-      'RA-401-2: ends at once, silently, for an agent that does not work on code',
-      async (home, start) => {
-        seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
-        for (const agent of ['researcher', 'explore', 'analyst', 'planner', ''])
-          await expectSilence(start(agent));
-        expect(contextOf(await start('executor'))).toContain(ERRORS);
-      },
-    );
+    check('RA-401-2: ends at once, silently, for agents that do not work on code', async (home, start) => {
+      seed(home);
+      for (const agent of ['researcher', 'explore', 'analyst', 'planner', ''])
+        await expectSilence(start(agent));
+      expect(contextOf(await start('executor'))).toContain(ERRORS);
+    });
 
     check('RA-401-3: finds the name inside a composed type', async (home, start) => {
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+      seed(home);
       expect(contextOf(await start('oh-my-claudecode:executor-high'))).toContain(ORDINARY_ERROR);
       await expectSilence(start('oh-my-claudecode:researcher'));
     });
 
-    check(
-      'RA-402-1: shows the newest three of five errors, with the fixes that are known',
-      async (home, start) => {
-        seedErrors(
-          home.paths,
-          [...OTHER_ERRORS, ORDINARY_ERROR].map((error) => ({ error })),
-        );
-        seedFixes(home.paths, [
-          { error: ORDINARY_ERROR, resolution: 'check for undefined first' },
-          { error: OTHER_ERRORS[3] ?? '', resolution: '{"resolvedBy":"user"}' },
-          { error: `${OTHER_ERRORS[2]} twice`, resolution: 'only a similar error' },
-        ]);
-        expect(insideFrame(contextOf(await start('executor')))?.split('\n')).toEqual([
-          ERRORS,
-          `- ${ORDINARY_ERROR} (Bash)`,
-          `${FIX}"check for undefined first"`,
-          `- ${OTHER_ERRORS[3]} (Bash)`,
-          `${FIX}"{\\"resolvedBy\\":\\"user\\"}"`,
-          `- ${OTHER_ERRORS[2]} (Bash)`,
-        ]);
-      },
-    );
+    check('RA-402-1: shows the newest three of five errors, with the known fixes', async (home, start) => {
+      const errors = [...OTHER_ERRORS, ORDINARY_ERROR].map((error) => ({ error }));
+      seedErrors(home.paths, errors);
+      seedFixes(home.paths, [
+        { error: ORDINARY_ERROR, resolution: 'check for undefined first' },
+        { error: OTHER_ERRORS[3] ?? '', resolution: '{"resolvedBy":"user"}' },
+        { error: `${OTHER_ERRORS[2]} twice`, resolution: 'only a similar error' },
+      ]);
+      expect(insideFrame(contextOf(await start('executor')))?.split('\n')).toEqual([
+        ERRORS,
+        `- ${ORDINARY_ERROR} (Bash)`,
+        `${FIX}"check for undefined first"`,
+        `- ${OTHER_ERRORS[3]} (Bash)`,
+        `${FIX}"{\\"resolvedBy\\":\\"user\\"}"`,
+        `- ${OTHER_ERRORS[2]} (Bash)`,
+      ]);
+    });
 
     check('RA-402-2: has no error section without errors of this project', async (home, start) => {
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR, projectPath: '/home/dev/other' }]);
+      seed(home, { projectPath: '/home/dev/other' });
       seedAnalysis(home.paths, { suggestions: [rule('Use pnpm')] });
       expect(insideFrame(contextOf(await start('executor')))).toBe(`${RULES}\n- Use pnpm`);
       expect(contextOf(await start('executor', { cwd: '/home/dev/other' }))).toContain(ERRORS);
@@ -116,49 +108,33 @@ for (const runner of RUNNERS) {
 
     check('RA-403-1: shows the two rules of a fresh analysis', async (home, start) => {
       const withoutRule = { ...rule(''), summary: 'Run the linter before a commit' };
-      seedAnalysis(home.paths, {
-        suggestions: [rule('Use pnpm'), { type: 'skill', project: 'app', rule: 'no rule' }, withoutRule],
-      });
+      const skill = { type: 'skill', project: 'app', rule: 'no rule' };
+      seedAnalysis(home.paths, { suggestions: [rule('Use pnpm'), skill, withoutRule] });
       expect(insideFrame(contextOf(await start('executor')))).toBe(
         `${RULES}\n- Use pnpm\n- Run the linter before a commit`,
       );
     });
 
     check('RA-403-2: has no rule section when the analysis is older than 48 hours', async (home, start) => {
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+      seed(home);
       seedAnalysis(home.paths, { suggestions: [rule('Use pnpm')], ageHours: 48.2 });
       expect(insideFrame(contextOf(await start('executor')))).toBe(`${ERRORS}\n- ${ORDINARY_ERROR} (Bash)`);
       seedAnalysis(home.paths, { suggestions: [rule('Use bun')], ageHours: 47.8 });
       expect(contextOf(await start('executor'))).toContain(`${RULES}\n- Use bun`);
     });
 
-    check(
-      'RA-403-3: shows a global rule beside two of the project, and none of another',
-      async (home, start) => {
-        const { project: _, ...withoutProject } = rule('Rule without a project');
-        seedAnalysis(home.paths, {
-          suggestions: [
-            rule('Rule of another project', 'other'),
-            rule('Global rule', null),
-            rule('First rule'),
-            withoutProject,
-            rule('A fourth one'),
-          ],
-        });
-        expect(insideFrame(contextOf(await start('executor')))?.split('\n')).toEqual([
-          RULES,
-          '- Global rule',
-          '- First rule',
-          '- Rule without a project',
-        ]);
-      },
-    );
+    check('RA-403-3: shows a global rule beside two of the project, none of another', async (home, start) => {
+      const { project: _, ...withoutProject } = rule('Rule without a project');
+      const others = [rule('Rule of another project', 'other'), rule('Global rule', null)];
+      const own = [rule('First rule'), withoutProject, rule('A fourth one')];
+      seedAnalysis(home.paths, { suggestions: [...others, ...own] });
+      const told = `${RULES}\n- Global rule\n- First rule\n- Rule without a project`;
+      expect(insideFrame(contextOf(await start('executor')))).toBe(told);
+    });
 
     check('RA-404-1: keeps to 500 characters, with errors and rules in them', async (home, start) => {
-      seedErrors(
-        home.paths,
-        OTHER_ERRORS.slice(1).map((error) => ({ error: `${error} ${'x'.repeat(90)}` })),
-      );
+      const long = OTHER_ERRORS.slice(1).map((error) => ({ error: `${error} ${'x'.repeat(90)}` }));
+      seedErrors(home.paths, long);
       const rules = ['one', 'two', 'three'].map((name) => rule(`Rule ${name}: ${'y'.repeat(110)}`));
       seedAnalysis(home.paths, { suggestions: rules });
       const context = contextOf(await start('executor')) ?? '';
@@ -171,14 +147,14 @@ for (const runner of RUNNERS) {
     check('RA-404-2: says nothing when nothing is known', async (home, start) => {
       await expectSilence(start('executor'));
       expect(existsSync(home.paths.database)).toBe(false);
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR, projectPath: '/home/dev/other' }]);
+      seed(home, { projectPath: '/home/dev/other' });
       await expectSilence(start('executor'));
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+      seed(home);
       expect(contextOf(await start('executor'))).toContain(ERRORS);
     });
 
     check('RA-405-1: answers in the form of the SubagentStart hook', async (home, start) => {
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+      seed(home);
       seedAnalysis(home.paths, { suggestions: [rule('Use pnpm')] });
       const result = await start('executor');
       expect(JSON.parse(result.stdout)).toEqual({
@@ -191,18 +167,9 @@ for (const runner of RUNNERS) {
     });
 
     check('RA-406-1: exits with 0 whatever comes in', async (home, start) => {
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
-      const inputs = [
-        '',
-        '{',
-        'null',
-        '[]',
-        '"text"',
-        '{}',
-        '{"agent_type":7}',
-        '{"agent_type":"executor","cwd":{}}',
-      ];
-      for (const input of inputs) {
+      seed(home);
+      const events = ['{"agent_type":7}', '{"agent_type":"executor","cwd":{}}'];
+      for (const input of ['', '{', 'null', '[]', '"text"', '{}', ...events]) {
         const result = await runHookProcess(input, { home: home.path, runner, hook: 'subagent-context' });
         expect(result.exitCode, input).toBe(0);
         expect(answerIn(result.stdoutBytes), input).toBeUndefined();
@@ -211,7 +178,7 @@ for (const runner of RUNNERS) {
     });
 
     check('RA-407-1: does nothing when the settings say enabled: false', async (home, start) => {
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+      seed(home);
       home.writeConfig({ enabled: false });
       await expectSilence(start('executor'));
       for (const enabled of [true, 'false', 0, null]) {
@@ -221,7 +188,7 @@ for (const runner of RUNNERS) {
     });
 
     check('REQ-RA-407 reads settings that an editor saved with a byte order mark', async (home, start) => {
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+      seed(home);
       home.put('.self-generation/config.json', '\ufeff{"enabled": false}');
       await expectSilence(start('executor'));
       home.put('.self-generation/config.json', '\ufeff{"enabled": true}');
@@ -230,16 +197,16 @@ for (const runner of RUNNERS) {
 
     check('REQ-RA-402 shows at most 150 characters of a fix', async (home, start) => {
       const resolution = 'long '.repeat(80);
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+      seed(home);
       seedFixes(home.paths, [{ error: ORDINARY_ERROR, resolution }]);
       const fix = insideFrame(contextOf(await start('executor')))?.split('\n')[2] ?? '';
       expect(fix.trimEnd()).toBe(FIX + JSON.stringify(resolution).slice(0, 150).trimEnd());
     });
 
     check(
-      'REQ-RA-402 takes the most used of the fixes, of rows that have one and belong to no other repository',
+      'REQ-RA-402 takes the most used fix, of rows that belong to no other repository',
       async (home, start) => {
-        seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+        seed(home);
         seedFixes(home.paths, [
           { error: ORDINARY_ERROR, resolution: 'seldom', useCount: 2 },
           { error: ORDINARY_ERROR, resolution: 'often', useCount: 9, projectPath: '/p/clone' },
@@ -257,22 +224,14 @@ for (const runner of RUNNERS) {
 
     check('reads a database that was made by the specification alone', async (home, start) => {
       makeDatabaseOfTheSpecification(home);
-      expect(insideFrame(contextOf(await start('executor')))?.split('\n')).toEqual([
-        ERRORS,
-        `- ${ORDINARY_ERROR} (Bash)`,
-        `${FIX}"often"`,
-        RULES,
-        '- Use pnpm',
-      ]);
+      const told = [ERRORS, `- ${ORDINARY_ERROR} (Bash)`, `${FIX}"often"`, RULES, '- Use pnpm'];
+      expect(insideFrame(contextOf(await start('executor')))?.split('\n')).toEqual(told);
     });
 
     check('answers within two seconds when the project has ten thousand errors', async (home, start) => {
-      seedErrors(
-        home.paths,
-        Array.from({ length: 10_000 }, (_, index) => ({
-          error: index % 2 ? ORDINARY_ERROR : `${OTHER_ERRORS[index % 4]}`,
-        })),
-      );
+      const errorOf = (index: number) => (index % 2 ? ORDINARY_ERROR : `${OTHER_ERRORS[index % 4]}`);
+      const errors = Array.from({ length: 10_000 }, (_, index) => ({ error: errorOf(index) }));
+      seedErrors(home.paths, errors);
       const startedMs = performance.now();
       expect(contextOf(await start('executor'))).toContain(ORDINARY_ERROR);
       expect(performance.now() - startedMs).toBeLessThan(2000);
@@ -281,31 +240,26 @@ for (const runner of RUNNERS) {
 }
 
 describe('RA-406-1 under Node without its dependencies', () => {
-  test(
-    'RA-406-1: exits with 0 and says nothing when better-sqlite3 cannot be found',
-    async () => {
-      if (NODE_RUNNER.unusable) return void notTested('RA-406-1', NODE_RUNNER.unusable);
-      using home = temporaryHome();
-      seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
-      mkdirSync(`${home.path}/alone`);
-      const alone = `${home.path}/alone/subagent-context.mjs`;
-      copyFileSync(`${DIST}/node/subagent-context.mjs`, alone);
-      const stdin = JSON.stringify(agentStart('executor'));
-      const result = await runProgram(['node', alone], { home: home.path, stdin });
-      expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
-      expect(readFileSync(home.paths.hookLog, 'utf8')).toContain('better-sqlite3 is not installed');
-      // The same file beside its dependency speaks, so silence above means something.
-      expect(contextOf(await startWith(NODE_RUNNER, home)('executor'))).toContain(ERRORS);
-    },
-    TIMEOUT_MS,
-  );
+  test('RA-406-1: exits with 0 and says nothing when better-sqlite3 cannot be found', async () => {
+    if (NODE_RUNNER.unusable) return void notTested('RA-406-1', NODE_RUNNER.unusable);
+    using home = temporaryHome();
+    seed(home);
+    mkdirSync(`${home.path}/alone`);
+    const alone = `${home.path}/alone/subagent-context.mjs`;
+    copyFileSync(`${DIST}/node/subagent-context.mjs`, alone);
+    const stdin = JSON.stringify(agentStart('executor'));
+    const result = await runProgram(['node', alone], { home: home.path, stdin });
+    expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+    expect(readFileSync(home.paths.hookLog, 'utf8')).toContain('better-sqlite3 is not installed');
+    // The same file beside its dependency speaks, so silence above means something.
+    expect(contextOf(await startWith(NODE_RUNNER, home)('executor'))).toContain(ERRORS);
+  });
 
   test('RA-406-1: the script has no import that could be missing', () => {
     const text = readFileSync(`${DIST}/node/subagent-context.mjs`, 'utf8');
     const imports = new Bun.Transpiler({ loader: 'js' }).scanImports(text);
-    expect(
-      imports.map(({ path }) => path).filter((path) => !/^(?:node:)?(?:fs|module|path)$/.test(path)),
-    ).toEqual([]);
+    const paths = imports.map(({ path }) => path);
+    expect(paths.filter((path) => !/^(?:node:)?(?:fs|module|path)$/.test(path))).toEqual([]);
     expect(text.length).toBeGreaterThan(10_000);
   });
 });
@@ -317,23 +271,13 @@ describe('REQ-RA-401 and the queries', () => {
     expect(names?.map((name) => name.slice(1, -1))).toEqual(CODE_AGENTS);
     const { subagentContext } = parseConfig({}).config;
     for (const name of CODE_AGENTS) expect(isCodeAgent(name, subagentContext), name).toBe(true);
-    for (const name of [
-      'explore',
-      'researcher',
-      'analyst',
-      'planner',
-      'general-purpose',
-      'Explore',
-      'execut',
-      '',
-    ]) {
-      expect(isCodeAgent(name, subagentContext), name).toBe(false);
-    }
+    const reading = 'explore researcher analyst planner general-purpose Explore execut'.split(' ');
+    for (const name of [...reading, '']) expect(isCodeAgent(name, subagentContext), name).toBe(false);
   });
 
   test('the queries of SubagentStart use the indexes', () => {
     using home = temporaryHome();
-    seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+    seed(home);
     seedFixes(home.paths, [{ error: ORDINARY_ERROR, resolution: 'a fix' }]);
     seedAnalysis(home.paths, { suggestions: [rule('Use pnpm')] });
     const plans = queryPlansOfSubagentStart(home);
@@ -343,19 +287,16 @@ describe('REQ-RA-401 and the queries', () => {
       'SEARCH error_kb USING INDEX idx_error_kb_error (error_normalized=? AND project_path=?)',
     );
     expect(known).toContain('SEARCH error_kb USING INDEX idx_error_kb_told (project_path=?)');
-    expect(plans.get('analysis_cache')).toContain(
-      'USING INDEX idx_analysis_cache_project (project=? AND ts>?)',
-    );
+    const byProject = 'USING INDEX idx_analysis_cache_project (project=? AND ts>?)';
+    expect(plans.get('analysis_cache')).toContain(byProject);
     // Of what is shared all is read, and the few rows of repositories.
-    for (const [table, plan] of plans)
-      expect(plan, table).not.toMatch(
-        /SCAN (?:events|error_kb|analysis_cache)(?! USING INDEX idx_error_kb_shared)/,
-      );
+    const scan = /SCAN (?:events|error_kb|analysis_cache)(?! USING INDEX idx_error_kb_shared)/;
+    for (const [table, plan] of plans) expect(plan, table).not.toMatch(scan);
   });
 
   test('a plan without an index is told from one with it', () => {
     using home = temporaryHome();
-    seedErrors(home.paths, [{ error: ORDINARY_ERROR }]);
+    seed(home);
     const database = new Database(home.paths.database);
     database.run('DROP INDEX idx_events_project_type');
     database.close();
@@ -384,20 +325,13 @@ function makeDatabaseOfTheSpecification(home: Home): void {
     'CREATE TABLE error_kb (id INTEGER PRIMARY KEY, error_normalized TEXT, resolution TEXT, use_count INTEGER)',
   );
   database.run('CREATE TABLE analysis_cache (id INTEGER PRIMARY KEY, ts TEXT, project TEXT, analysis JSON)');
-  database.run("INSERT INTO events VALUES (1, 1, 'tool_error', ?, 's', 'app', ?, ?)", [
-    isoBeforeNow(60),
-    PROJECT,
-    JSON.stringify({ tool: 'Bash', error: ORDINARY_ERROR }),
-  ]);
-  database.run("INSERT INTO error_kb VALUES (1, ?, 'seldom', 1), (2, ?, 'often', 5)", [
-    ORDINARY_ERROR,
-    ORDINARY_ERROR,
-  ]);
-  database.run('INSERT INTO analysis_cache VALUES (1, ?, ?, ?)', [
-    isoBeforeNow(60),
-    'app',
-    JSON.stringify({ suggestions: [rule('Use pnpm')] }),
-  ]);
+  const ts = isoBeforeNow(60);
+  const data = JSON.stringify({ tool: 'Bash', error: ORDINARY_ERROR });
+  database.run("INSERT INTO events VALUES (1, 1, 'tool_error', ?, 's', 'app', ?, ?)", [ts, PROJECT, data]);
+  const fixes = "INSERT INTO error_kb VALUES (1, ?, 'seldom', 1), (2, ?, 'often', 5)";
+  database.run(fixes, [ORDINARY_ERROR, ORDINARY_ERROR]);
+  const analysis = JSON.stringify({ suggestions: [rule('Use pnpm')] });
+  database.run("INSERT INTO analysis_cache VALUES (1, ?, 'app', ?)", [ts, analysis]);
   database.close();
 }
 
@@ -411,24 +345,19 @@ function queryPlansOfSubagentStart(home: Home): Map<string, string> {
     const table = /FROM (\w+)/.exec(sql)?.[1] ?? sql;
     plans.set(table, [plans.get(table) ?? [], details].flat().join('\n'));
   };
+  const explained = (sql: string, values: Value[]) => {
+    explain(sql, values);
+    return db.sqlite.all(sql, ...values);
+  };
   const sqlite: Sqlite = {
     ...db.sqlite,
-    all: (sql, ...values) => {
-      explain(sql, values);
-      return db.sqlite.all(sql, ...values);
-    },
-    get: (sql, ...values) => {
-      explain(sql, values);
-      return db.sqlite.get(sql, ...values);
-    },
+    all: (sql, ...values) => explained(sql, values),
+    get: (sql, ...values) => explained(sql, values)[0],
   };
-  const event = parseHookEvent(agentStart('executor'));
-  if (event?.name !== 'SubagentStart')
-    throw new Error('Cannot explain the queries: the payload was not read');
-  const decision = decideSubagentStart(event, {
+  const decision = decideSubagentStart(eventOf('SubagentStart', agentStart('executor')), {
     config: parseConfig({}).config,
     now: new Date(),
-    project: { name: 'app', path: PROJECT, spellings: [PROJECT] },
+    project: APP,
     knowledge: () => ({ ...db, sqlite }),
   });
   db.sqlite.close();

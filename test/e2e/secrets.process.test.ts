@@ -12,55 +12,37 @@ const ROUNDS = Number(process.env.SECRETS_ROUNDS ?? 1);
 const SEED = Number(process.env.SECRETS_SEED ?? 20260102);
 const LEFT_MAX = 0.03;
 
+const called = (tool_name: string, tool_input: Payload) =>
+  payload('post-tool-use-bash', { tool_name, tool_input });
+const starting = (tool_input: Payload) => payload('pre-tool-use-bash', { tool_name: 'Agent', tool_input });
+const failed = (error: string) => payload('post-tool-use-failure-bash', { error: `Exit code 1\n${error}` });
+
 /** Every place of every event of which something is stored. */
 const ENTRIES: Readonly<Record<string, (text: string) => Payload>> = {
   prompt: (text) => payload('user-prompt-submit', { prompt: text }),
   'long prompt': (text) =>
     payload('user-prompt-submit', { prompt: `${'Please look at it. '.repeat(40)}\n${text}` }),
   command: (text) => payload('post-tool-use-bash', { tool_input: { command: text } }),
-  output: (text) =>
-    payload('post-tool-use-bash', {
-      tool_input: { command: 'npm run build | tail' },
-      tool_response: { stdout: `npm ERR! code 1\n${text}`, stderr: '' },
-    }),
-  input: (text) =>
-    payload('post-tool-use-bash', { tool_name: 'mcp__shop__order', tool_input: { words: text } }),
-  pattern: (text) => payload('post-tool-use-bash', { tool_name: 'Grep', tool_input: { pattern: text } }),
-  file: (text) => payload('post-tool-use-bash', { tool_name: 'Read', tool_input: { file_path: text } }),
-  skill: (text) => payload('post-tool-use-bash', { tool_name: 'Skill', tool_input: { skill: text } }),
-  agent: (text) =>
-    payload('post-tool-use-bash', { tool_name: 'Agent', tool_input: { subagent_type: text, model: text } }),
+  output: (text) => {
+    const tool_response = { stdout: `npm ERR! code 1\n${text}`, stderr: '' };
+    return payload('post-tool-use-bash', { tool_input: { command: 'npm run build | tail' }, tool_response });
+  },
+  input: (words) => called('mcp__shop__order', { words }),
+  pattern: (pattern) => called('Grep', { pattern }),
+  file: (file_path) => called('Read', { file_path }),
+  skill: (skill) => called('Skill', { skill }),
+  agent: (text) => called('Agent', { subagent_type: text, model: text }),
   'name of a tool': (text) => payload('post-tool-use-bash', { tool_name: text }),
-  error: (text) => payload('post-tool-use-failure-bash', { error: `Exit code 1\nError: ${text}` }),
-  'long error': (text) =>
-    payload('post-tool-use-failure-bash', {
-      error: `Exit code 1\n${'at work\n'.repeat(2000)}\nError: ${text}`,
-    }),
-  'failing command': (text) =>
-    payload('post-tool-use-failure-bash', {
-      tool_input: { command: text },
-      error: 'Exit code 1\nError: no such host',
-    }),
-  'rejected call': (text) =>
-    payload('post-tool-batch', {
-      tool_calls: [
-        {
-          tool_name: 'Bash',
-          tool_input: { command: text },
-          tool_response: `<tool_use_error>Cannot: ${text}</tool_use_error>`,
-        },
-      ],
-    }),
-  task: (text) =>
-    payload('pre-tool-use-bash', {
-      tool_name: 'Agent',
-      tool_input: { prompt: text, description: text, subagent_type: 'executor' },
-    }),
-  'type of a task': (text) =>
-    payload('pre-tool-use-bash', {
-      tool_name: 'Agent',
-      tool_input: { prompt: 'Go on.', subagent_type: text },
-    }),
+  error: (text) => failed(`Error: ${text}`),
+  'long error': (text) => failed(`${'at work\n'.repeat(2000)}\nError: ${text}`),
+  'failing command': (command) => ({ ...failed('Error: no such host'), tool_input: { command } }),
+  'rejected call': (command) => {
+    const tool_response = `<tool_use_error>Cannot: ${command}</tool_use_error>`;
+    const call = { tool_name: 'Bash', tool_input: { command }, tool_response };
+    return payload('post-tool-batch', { tool_calls: [call] });
+  },
+  task: (text) => starting({ prompt: text, description: text, subagent_type: 'executor' }),
+  'type of a task': (text) => starting({ prompt: 'Go on.', subagent_type: text }),
 };
 
 /** Where a client puts names and ids of its own: secrets that look like none of them. */
@@ -94,6 +76,16 @@ function isIn(bytes: string, secret: string): boolean {
   );
 }
 
+/** Of what is known by its surroundings, a few may be left. */
+function expectNoneOf(planted: readonly (Planted & { readonly entry?: string })[], bytes: string): void {
+  const left = planted.filter(({ secret }) => isIn(bytes, secret));
+  const shown = left.map(({ entry = 'transcript', kind, text }) => `${entry}: ${kind}: ${text}`);
+  if (process.env.SHOW_LEFT) console.log(`${left.length} of ${planted.length}\n${shown.join('\n')}`);
+  expect(bytes).toContain('[REDACTED]');
+  expect(shown.filter((_one, index) => !left[index]?.kind.includes('§'))).toEqual([]);
+  expect(left.length / planted.length).toBeLessThanOrEqual(LEFT_MAX);
+}
+
 test('nothing in the home directory has the secrets that hooks were given', async () => {
   using home = temporaryHome();
   for (const place of [home.paths.given, home.paths.tasks]) mkdirSync(place, { recursive: true });
@@ -111,12 +103,7 @@ test('nothing in the home directory has the secrets that hooks were given', asyn
   const results = await inParallel(payloads, 6, (one) => runHookProcess(one, { home: home.path }));
   expect(results.filter(({ exitCode }) => exitCode !== 0)).toEqual([]);
   const bytes = contents(home.path);
-  const left = planted.filter(({ secret }) => isIn(bytes, secret));
-  const shown = left.map(({ entry, kind, text }) => `${entry}: ${kind}: ${text}`);
-  if (process.env.SHOW_LEFT) console.log(`${left.length} of ${planted.length}\n${shown.join('\n')}`);
-  expect(bytes).toContain('[REDACTED]');
-  expect(shown.filter((_one, index) => !left[index]?.kind.includes('§'))).toEqual([]);
-  expect(left.length / planted.length).toBeLessThanOrEqual(LEFT_MAX);
+  expectNoneOf(planted, bytes);
 }, 600_000);
 
 test('nothing in the home directory has the secrets of a transcript that is imported', async () => {
@@ -135,11 +122,5 @@ test('nothing in the home directory has the secrets of a transcript that is impo
   home.put(transcriptPath('5ccbac7a-90c5-4c33-840b-85f1c3800580'), transcript.text);
   const result = await runProgram([BINARY, 'import'], { home: home.path });
   expect(result.exitCode, result.stderr).toBe(0);
-  const bytes = contents(home.paths.home);
-  const left = planted.filter(({ secret }) => isIn(bytes, secret));
-  const shown = left.map(({ kind, text }) => `${kind}: ${text}`);
-  if (process.env.SHOW_LEFT) console.log(`${left.length} of ${planted.length}\n${shown.join('\n')}`);
-  expect(bytes).toContain('[REDACTED]');
-  expect(left.filter(({ kind }) => !kind.includes('§'))).toEqual([]);
-  expect(left.length / planted.length).toBeLessThanOrEqual(LEFT_MAX);
+  expectNoneOf(planted, contents(home.paths.home));
 }, 600_000);

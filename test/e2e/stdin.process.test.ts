@@ -1,72 +1,55 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { hookPayload } from '../support/arbitrary-payload.ts';
 import { hookFailures, readEvents, readRows, spoolFiles, temporaryHome } from '../support/home.ts';
 import { answerIn, contextOf, inParallel, runHookProcess, runProgram } from '../support/hook-process.ts';
-import { openHook } from '../support/open-hook.ts';
+import { openHook, peakBytesOf } from '../support/open-hook.ts';
 import { agentStart, bashFailure, payload, prompt, SESSION } from '../support/payloads.ts';
 import { BINARY, ROOT } from '../support/program.ts';
 import { seedErrors } from '../support/seed.ts';
 
 /** Whatever comes in on standard input: exit code 0, and on standard output nothing or one JSON document. */
 
-const TIMEOUT_MS = 120_000;
+setDefaultTimeout(120_000);
 const MIB = 1024 * 1024;
 const MEMORY_MAX = 64 * MIB;
 
 describe('a hundred megabytes', () => {
+  const whole = JSON.stringify({ ...prompt(''), prompt: undefined });
   const inputs: [what: string, beginning: string, filling: string, ending: string, recorded: number][] = [
-    [
-      'one huge field',
-      `${JSON.stringify({ ...prompt(''), prompt: undefined }).slice(0, -1)},"prompt":"`,
-      'x',
-      '"}\n',
-      1,
-    ],
+    ['one huge field', `${whole.slice(0, -1)},"prompt":"`, 'x', '"}\n', 1],
     ['one huge field before the others', '{"prompt":"', 'x', `","session_id":"${SESSION}"}`, 1],
     ['garbage', '', '\u0001{[', '', 0],
     ['open brackets', '', '[', '', 0],
     ['closing braces', '{', '}', '', 0],
   ];
   for (const [what, beginning, filling, ending, recorded] of inputs) {
-    test(
-      `of ${what} are read within 64 MiB of memory`,
-      async () => {
-        using home = temporaryHome();
-        const hook = openHook(home.path);
-        await hook.write(beginning);
-        const part = new TextEncoder().encode(filling.repeat(MIB / filling.length));
-        for (let sent = 0; sent < 100; sent++) await hook.write(part);
-        await hook.write(ending);
-        await hook.close();
-        const { exitCode, stdout, peakBytes } = await hook.ended;
-        expect(exitCode).toBe(0);
-        expect(stdout).toHaveLength(0);
-        expect(peakBytes).toBeGreaterThan(4 * MIB);
-        expect(peakBytes).toBeLessThanOrEqual(MEMORY_MAX);
-        expect(readEvents(home.paths)).toHaveLength(recorded);
-        if (recorded > 0)
-          expect(readEvents(home.paths)[0]?.data).toEqual({ text: 'x'.repeat(4000), charCount: 4000 });
-        else expect(hookFailures(home.paths)[0]?.message).toContain('Cannot read the event');
-      },
-      TIMEOUT_MS,
-    );
+    test(`of ${what} are read within 64 MiB of memory`, async () => {
+      using home = temporaryHome();
+      const hook = openHook(home.path);
+      await hook.write(beginning);
+      const part = new TextEncoder().encode(filling.repeat(MIB / filling.length));
+      for (let sent = 0; sent < 100; sent++) await hook.write(part);
+      await hook.write(ending);
+      await hook.close();
+      const { exitCode, stdout, peakBytes } = await hook.ended;
+      expect(exitCode).toBe(0);
+      expect(stdout).toHaveLength(0);
+      expect(peakBytes).toBeGreaterThan(4 * MIB);
+      expect(peakBytes).toBeLessThanOrEqual(MEMORY_MAX);
+      expect(readEvents(home.paths)).toHaveLength(recorded);
+      if (recorded > 0)
+        expect(readEvents(home.paths)[0]?.data).toEqual({ text: 'x'.repeat(4000), charCount: 4000 });
+      else expect(hookFailures(home.paths)[0]?.message).toContain('Cannot read the event');
+    });
   }
 
   test('the measure of memory sees a program that keeps everything', async () => {
     const script =
       'const all = []; for await (const part of Bun.stdin.stream()) all.push(part.slice()); await Bun.sleep(50)';
     const child = Bun.spawn([process.execPath, '-e', script], { stdin: new Uint8Array(100 * MIB).fill(120) });
-    let peak = 0;
-    while (child.exitCode === null) {
-      const status = await Bun.file(`/proc/${child.pid}/status`)
-        .text()
-        .catch(() => '');
-      peak = Math.max(peak, Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024);
-      await Promise.race([child.exited, Bun.sleep(5)]);
-    }
-    expect(peak).toBeGreaterThan(MEMORY_MAX);
+    expect(await peakBytesOf(child)).toBeGreaterThan(MEMORY_MAX);
   });
 });
 
@@ -150,9 +133,8 @@ describe('broken inputs', () => {
 
   test('a directory that no file system can have costs no event', async () => {
     using home = temporaryHome();
-    for (const cwd of ['/a\u0000b', `/${'x'.repeat(5000)}`, '/\ud83d', 7]) {
+    for (const cwd of ['/a\u0000b', `/${'x'.repeat(5000)}`, '/\ud83d', 7])
       await runHookProcess(prompt(String(cwd).slice(0, 3), { cwd }), { home: home.path });
-    }
     expect(readEvents(home.paths)).toHaveLength(4);
     expect(hookFailures(home.paths)).toEqual([]);
   });
@@ -162,87 +144,59 @@ describe('generated payloads', () => {
   const COUNT = 10_000;
   const WORKERS = 2;
 
-  test(
-    `${COUNT} of them: at most one JSON document in well-formed UTF-8 each`,
-    async () => {
-      using first = temporaryHome();
-      using second = temporaryHome();
-      const perWorker = COUNT / WORKERS;
-      const reports = await inParallel([first, second], WORKERS, async (home, index) => {
-        const child = Bun.spawn(
-          [
-            process.execPath,
-            `${ROOT}/test/support/run-hooks.main.ts`,
-            String(perWorker),
-            String(1000 + index),
-          ],
-          { env: { HOME: home.path }, stdout: 'pipe', stderr: 'pipe', stdin: 'ignore' },
-        );
-        const [stdout, stderr, code] = await Promise.all([
-          child.stdout.bytes(),
-          child.stderr.text(),
-          child.exited,
-        ]);
-        expect(code, stderr).toBe(0);
-        const outputs = splitAtNul(stdout);
-        expect(outputs).toHaveLength(perWorker);
-        const answers = outputs.filter((output) => answerIn(output) !== undefined).length;
-        const events = Number(stderr.split(' ')[0]);
-        expect(hookFailures(home.paths)).toEqual([]);
-        expect(spoolFiles(home.paths)).toEqual([]);
-        expect(readRows(home.paths, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-        return { answers, events, rows: readEvents(home.paths).length };
-      });
-      // So that it cannot pass on payloads that reach nothing.
-      for (const { answers, events, rows } of reports) {
-        expect(events).toBeGreaterThan(perWorker / 2);
-        expect(answers).toBeGreaterThan(perWorker / 50);
-        // How many depends on how fast it is: equal prompts of one moment are one.
-        expect(rows).toBeGreaterThan(perWorker / 20);
-      }
-    },
-    TIMEOUT_MS,
-  );
+  test(`${COUNT} of them: at most one JSON document in well-formed UTF-8 each`, async () => {
+    using first = temporaryHome();
+    using second = temporaryHome();
+    const perWorker = COUNT / WORKERS;
+    const reports = await inParallel([first, second], WORKERS, async (home, index) => {
+      const program = [process.execPath, `${ROOT}/test/support/run-hooks.main.ts`];
+      const words = [...program, String(perWorker), String(1000 + index)];
+      const child = Bun.spawn(words, { env: { HOME: home.path }, stderr: 'pipe', stdin: 'ignore' });
+      const [stdout, stderr] = await Promise.all([child.stdout.bytes(), child.stderr.text()]);
+      expect(await child.exited, stderr).toBe(0);
+      const outputs = splitAtNul(stdout);
+      expect(outputs).toHaveLength(perWorker);
+      const answers = outputs.filter((output) => answerIn(output) !== undefined).length;
+      const events = Number(stderr.split(' ')[0]);
+      expect(hookFailures(home.paths)).toEqual([]);
+      expect(spoolFiles(home.paths)).toEqual([]);
+      expect(readRows(home.paths, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+      return { answers, events, rows: readEvents(home.paths).length };
+    });
+    // So that it cannot pass on payloads that reach nothing.
+    for (const { answers, events, rows } of reports) {
+      expect(events).toBeGreaterThan(perWorker / 2);
+      expect(answers).toBeGreaterThan(perWorker / 50);
+      // How many depends on how fast it is: equal prompts of one moment are one.
+      expect(rows).toBeGreaterThan(perWorker / 20);
+    }
+  });
 
-  test(
-    'a hundred of them through the binary',
-    async () => {
-      using home = temporaryHome();
-      seedErrors(home.paths, [{ error: 'a well-known error' }]);
-      const results = await inParallel(fc.sample(hookPayload(), { numRuns: 100, seed: 7 }), 4, (input) =>
-        runHookProcess(input, { home: home.path }),
-      );
-      for (const result of results) {
-        expect(result).toMatchObject({ exitCode: 0, stderr: '' });
-        answerIn(result.stdoutBytes);
-      }
-      expect(readEvents(home.paths).length).toBeGreaterThan(20);
-      expect(contextOf(await runHookProcess(agentStart('executor'), { home: home.path }))).toBeDefined();
-    },
-    TIMEOUT_MS,
-  );
+  test('a hundred of them through the binary', async () => {
+    using home = temporaryHome();
+    seedErrors(home.paths, [{ error: 'a well-known error' }]);
+    const results = await inParallel(fc.sample(hookPayload(), { numRuns: 100, seed: 7 }), 4, (input) =>
+      runHookProcess(input, { home: home.path }),
+    );
+    for (const result of results) {
+      expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+      answerIn(result.stdoutBytes);
+    }
+    expect(readEvents(home.paths).length).toBeGreaterThan(20);
+    expect(contextOf(await runHookProcess(agentStart('executor'), { home: home.path }))).toBeDefined();
+  });
 
   test('the check refuses what is no answer', () => {
     const encode = (text: string) => new TextEncoder().encode(text);
-    const good = JSON.stringify({
-      hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: 'x' },
-    });
+    const answer = { hookEventName: 'SubagentStart', additionalContext: 'x' };
+    const good = JSON.stringify({ hookSpecificOutput: answer });
     expect(answerIn(encode(good))).toBeDefined();
     expect(answerIn(encode(''))).toBeUndefined();
-    for (const bad of [
-      good + good,
-      `${good}\n${good}`,
-      `log\n${good}`,
-      '{}',
-      'null',
-      good.replace('"x"', '"\\ud83d"'),
-      `\ufeff${good}`,
-    ]) {
+    const more = [good + good, `${good}\n${good}`, `log\n${good}`, `\ufeff${good}`];
+    for (const bad of [...more, '{}', 'null', good.replace('"x"', '"\\ud83d"')])
       expect(() => answerIn(encode(bad)), bad).toThrow();
-    }
-    expect(() =>
-      answerIn(Buffer.concat([encode(good.slice(0, -4)), new Uint8Array([0xff]), encode(good.slice(-4))])),
-    ).toThrow();
+    const broken = Buffer.concat([encode(good.slice(0, -4)), new Uint8Array([0xff]), encode(good.slice(-4))]);
+    expect(() => answerIn(broken)).toThrow();
   });
 });
 
@@ -256,22 +210,18 @@ describe('a project directory', () => {
     ['an empty file', (file) => writeFileSync(file, '')],
   ];
   for (const [what, make] of traps) {
-    test(
-      `whose .git is ${what} costs neither the event nor much memory`,
-      async () => {
-        using home = temporaryHome();
-        mkdirSync(`${home.path}/repo`);
-        make(`${home.path}/repo/.git`);
-        const hook = openHook(home.path);
-        await hook.write(JSON.stringify(prompt('hi', { cwd: `${home.path}/repo` })));
-        await hook.close();
-        const { exitCode, peakBytes } = await hook.ended;
-        expect(exitCode).toBe(0);
-        expect(readEvents(home.paths)).toHaveLength(1);
-        expect(peakBytes).toBeLessThanOrEqual(MEMORY_MAX);
-      },
-      TIMEOUT_MS,
-    );
+    test(`whose .git is ${what} costs neither the event nor much memory`, async () => {
+      using home = temporaryHome();
+      mkdirSync(`${home.path}/repo`);
+      make(`${home.path}/repo/.git`);
+      const hook = openHook(home.path);
+      await hook.write(JSON.stringify(prompt('hi', { cwd: `${home.path}/repo` })));
+      await hook.close();
+      const { exitCode, peakBytes } = await hook.ended;
+      expect(exitCode).toBe(0);
+      expect(readEvents(home.paths)).toHaveLength(1);
+      expect(peakBytes).toBeLessThanOrEqual(MEMORY_MAX);
+    });
   }
 });
 
@@ -282,21 +232,14 @@ function makeSparse(file: string, bytes: number): void {
 
 test('a payload of a megabyte, whose tail is beyond the limit, is still recorded', async () => {
   using home = temporaryHome();
-  const input = payload('post-tool-use-edit', {
-    tool_input: { file_path: 'a.ts', new_string: 'y'.repeat(MIB * 2) },
-  });
-  await runHookProcess(input, { home: home.path });
+  const tool_input = { file_path: 'a.ts', new_string: 'y'.repeat(MIB * 2) };
+  await runHookProcess(payload('post-tool-use-edit', { tool_input }), { home: home.path });
   await runHookProcess(bashFailure('z'.repeat(MIB * 2)), { home: home.path });
   expect(readEvents(home.paths).map((event) => event.type)).toEqual(['tool_use', 'tool_error']);
 });
 
 /** The bytes before each NUL; a JSON document has none. */
 function splitAtNul(bytes: Uint8Array): Uint8Array[] {
-  const parts: Uint8Array[] = [];
-  let start = 0;
-  for (let at = bytes.indexOf(0); at >= 0; at = bytes.indexOf(0, start)) {
-    parts.push(bytes.subarray(start, at));
-    start = at + 1;
-  }
-  return parts;
+  const parts = Buffer.from(bytes).toString('latin1').split('\0').slice(0, -1);
+  return parts.map((part) => Buffer.from(part, 'latin1'));
 }

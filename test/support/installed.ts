@@ -6,8 +6,7 @@ import { runCommand } from '../../src/system/run-command.ts';
 /** How a program beside this home is installed in it, for a client of today; no client is on its PATH. */
 export function installOptions(home: string, changes: Partial<InstallOptions> = {}): InstallOptions {
   return {
-    env: { HOME: home, PATH: '/nowhere' },
-    platform: 'linux',
+    ...{ env: { HOME: home, PATH: '/nowhere' }, platform: 'linux' },
     executablePath: join(dirname(home), 'dist', 'self-generation'),
     isCompiled: true,
     projectDirectory: dirname(home),

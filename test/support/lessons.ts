@@ -13,16 +13,8 @@ export type LearntSeed = {
 
 /** A lesson as the log gives it: it failed once, and in one session something else helped once. */
 export function seedLearnt({ key, said = key, remedy, projectPath, ts }: LearntSeed, db: Db): void {
-  const evidence = {
-    sessions: 1,
-    agents: 1,
-    failed: 1,
-    helped: 1,
-    first: ts,
-    last: ts,
-    failedCalls: [],
-    helpedCalls: [],
-  };
+  const once = { sessions: 1, agents: 1, failed: 1, helped: 1 };
+  const evidence = { ...once, first: ts, last: ts, failedCalls: [], helpedCalls: [] };
   const group = { key, sessions: 1, isOpen: true, lesson: { key, said, remedy, evidence } };
   saveLearnt([group], { projectPath, scope: 'project' }, db);
 }

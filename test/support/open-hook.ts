@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Subprocess } from 'bun';
 import { HANG_MS } from './hook-process.ts';
 import { BINARY } from './program.ts';
 
@@ -33,20 +34,8 @@ export function openHook(home: string, name = 'prompt-logger'): OpenHook {
     timeout: HANG_MS,
     killSignal: 'SIGKILL',
   });
-  const watch = async () => {
-    let peakBytes = 0;
-    while (child.exitCode === null && child.signalCode === null) {
-      peakBytes = Math.max(peakBytes, highWaterMark(child.pid));
-      await Promise.race([child.exited, Bun.sleep(1)]);
-    }
-    return peakBytes;
-  };
-  const ended = Promise.all([child.exited, child.stdout.bytes(), watch()]).then(
-    ([code, stdout, peakBytes]) => ({
-      exitCode: child.signalCode === null ? code : null,
-      stdout,
-      peakBytes,
-    }),
+  const ended = Promise.all([child.exited, child.stdout.bytes(), peakBytesOf(child)]).then(
+    ([code, stdout, peakBytes]) => ({ exitCode: child.signalCode === null ? code : null, stdout, peakBytes }),
   );
   return {
     write: async (part) => {
@@ -66,6 +55,16 @@ export function openHook(home: string, name = 'prompt-logger'): OpenHook {
     },
     ended,
   };
+}
+
+/** The most memory that the program was ever seen with, once it has ended. */
+export async function peakBytesOf(child: Subprocess): Promise<number> {
+  let peakBytes = 0;
+  while (child.exitCode === null && child.signalCode === null) {
+    peakBytes = Math.max(peakBytes, highWaterMark(child.pid));
+    await Promise.race([child.exited, Bun.sleep(1)]);
+  }
+  return peakBytes;
 }
 
 function highWaterMark(pid: number): number {

@@ -58,20 +58,14 @@ export function seedFixes(paths: StatePaths, fixes: readonly FixSeed[]): void {
     for (const [index, fix] of fixes.entries()) {
       const { error, resolution, useCount = 1, projectPath = PROJECT } = fix;
       const ts = isoBeforeNow(60 + fixes.length - index);
+      const { said = null, resolvedBy = null, sessions = 0, state = null } = fix;
+      const isJson = typeof resolution === 'object' && resolution !== null;
       db.sqlite.run(
         `INSERT INTO error_kb(ts, error_normalized, resolution, use_count, last_used, project_path, said, resolved_by,
            sessions, state)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ts,
-        error,
-        typeof resolution === 'object' && resolution !== null ? JSON.stringify(resolution) : resolution,
-        useCount,
-        ts,
-        projectPath,
-        fix.said ?? null,
-        fix.resolvedBy ?? null,
-        fix.sessions ?? 0,
-        fix.state ?? null,
+        ...[ts, error, isJson ? JSON.stringify(resolution) : resolution, useCount, ts, projectPath],
+        ...[said, resolvedBy, sessions, state],
       );
     }
   });

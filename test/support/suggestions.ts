@@ -57,16 +57,10 @@ export const LESSON = {
   advice: 'rtk has no bun: use `bun run test`.',
   priority: 1,
   lesson: {
-    errorKey: LESSON_ERROR,
-    said: LESSON_ERROR,
-    kind: 'command',
-    confidence: 0.9,
+    ...{ errorKey: LESSON_ERROR, said: LESSON_ERROR, kind: 'command', confidence: 0.9 },
     evidence: {
-      ran: ['w1'],
-      failed: ['f1'],
-      sessions: ['s1'],
-      failingLines: ['rtk bun run test'],
-      isFinding: false,
+      ...{ ran: ['w1'], failed: ['f1'], sessions: ['s1'] },
+      ...{ failingLines: ['rtk bun run test'], isFinding: false },
     },
   },
 } as const;
@@ -108,9 +102,8 @@ export function storedSuggestion(home: Home, id: string): Suggestion {
 
 /** What was decided, oldest first: `accepted s…`. */
 export function feedbackOf(home: Home): string[] {
-  return readRows(home.paths, 'SELECT * FROM feedback ORDER BY id').map(
-    (row) => `${row.action} ${row.suggestion_id}`,
-  );
+  const rows = readRows(home.paths, 'SELECT * FROM feedback ORDER BY id');
+  return rows.map((row) => `${row.action} ${row.suggestion_id}`);
 }
 
 /** Registers the hooks in this home, with a file in the place of the program. */

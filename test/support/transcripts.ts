@@ -52,12 +52,8 @@ export class Transcript {
   }
 
   add(entry: Entry): this {
-    this.entries.push({
-      ...this.#common,
-      uuid: crypto.randomUUID(),
-      timestamp: this.#clock.tick(),
-      ...entry,
-    });
+    const own = { uuid: crypto.randomUUID(), timestamp: this.#clock.tick() };
+    this.entries.push({ ...this.#common, ...own, ...entry });
     return this;
   }
 
@@ -129,13 +125,8 @@ export const NOW = new Date('2026-11-21T09:00:00.000Z');
 /** Imports what lies below the home directory. */
 export function importHome(home: Home, changes: Partial<TranscriptImport> = {}): TranscriptReport {
   const options: TranscriptImport = {
-    roots: [`${home.path}/.claude/projects`],
-    projectPath: undefined,
-    sinceMs: undefined,
-    config: readConfig({}),
-    env: { HOME: home.path },
-    projectAt,
-    paths: home.paths,
+    ...{ roots: [`${home.path}/.claude/projects`], projectPath: undefined, sinceMs: undefined },
+    ...{ config: readConfig({}), env: { HOME: home.path }, paths: home.paths, projectAt },
     now: () => NOW,
     inTurn: (work) => work(),
     onProgress: () => {},

@@ -108,9 +108,8 @@ function permissions(user: ClientUser): Permissions {
   );
   const ofAdministrator = OF_ADMINISTRATOR.map((path) => configIn(path, user));
   const believed = [own, ...(isTrusted(user) ? project : []), ...ofAdministrator];
-  const modes = believed.flatMap(
-    (one) => MODES[readString(readRecord(one, 'permissions'), 'defaultMode') ?? ''] ?? [],
-  );
+  const named = believed.map((one) => readString(readRecord(one, 'permissions'), 'defaultMode') ?? '');
+  const modes = named.flatMap((name) => MODES[name] ?? []);
   const all = [own, ...project, ...above.flat(), ...ofAdministrator];
   return {
     mode: modes.at(-1) ?? 'default',
@@ -162,10 +161,9 @@ function transcriptPath(session: string | null, env: Environment): string | unde
 function hasField(text: string, names: readonly string[]): boolean {
   const value = parseJson(text);
   if (!isRecord(value)) return false;
-  const isKey = (name: string) => /^ANTHROPIC_(?:API_KEY|AUTH_TOKEN)$/.test(name);
-  return (
-    names.some((name) => Object.hasOwn(value, name)) || Object.keys(readRecord(value, 'env')).some(isKey)
-  );
+  const keys = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'];
+  const has = (record: Json, wanted: readonly string[]) => wanted.some((name) => Object.hasOwn(record, name));
+  return has(value, names) || has(readRecord(value, 'env'), keys);
 }
 
 export const claudeConfiguration: ClientConfiguration = {

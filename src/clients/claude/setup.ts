@@ -33,8 +33,8 @@ export type ClientFeatures = {
 type ClientWorld = { readonly env: Environment; readonly run: RunCommand; readonly platform: string };
 
 const VERSION_TIME_LIMIT_MS = 10_000;
-/** By the first versions that have it; the last was not tried with older ones. */
-const FIRST = { someEvents: '2.0.76', execForm: '2.1.139', PostToolBatch: '2.1.150', asyncHooks: '2.1.328' };
+/** What is expected of a client whose version is not known. */
+const EXPECTED = '2.0.76';
 const OLDEST_EVENTS: readonly HookEventName[] = [
   ...(['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'SessionEnd'] as const),
   ...(['SubagentStop', 'Stop'] as const),
@@ -67,16 +67,13 @@ export function parseClientVersion(text: string): string | undefined {
 }
 
 /** What this version can do. Of an unknown one only what every client since 2.0.76 understands is expected. */
-export function clientFeatures(version: string | undefined): ClientFeatures {
-  const has = (what: keyof typeof FIRST) =>
-    version === undefined ? what === 'someEvents' : Bun.semver.order(version, FIRST[what]) >= 0;
+export function clientFeatures(version = EXPECTED): ClientFeatures {
+  const isSince = (first: string) => Bun.semver.order(version, first) >= 0;
   const knows = (event: HookEventName) =>
-    isKnownToAll(event) || has(event === 'PostToolBatch' ? event : 'someEvents');
-  return {
-    execForm: has('execForm'),
-    asyncHooks: has('asyncHooks'),
-    events: [...new Set(HOOKS.map((hook) => hook.event))].filter(knows),
-  };
+    isKnownToAll(event) || isSince(event === 'PostToolBatch' ? '2.1.150' : EXPECTED);
+  const events = [...new Set(HOOKS.map((hook) => hook.event))].filter(knows);
+  // The latter was not tried with older ones.
+  return { execForm: isSince('2.1.139'), asyncHooks: isSince('2.1.328'), events };
 }
 
 /** The events of this mode that a client of this version does not know. */

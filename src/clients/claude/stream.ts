@@ -107,9 +107,8 @@ export class ClaudeReader extends StreamReader {
 function problemOf(line: Json): string | undefined {
   const subtype = readString(line, 'subtype');
   const said = readString(line, 'result');
-  if (subtype !== 'success') {
+  if (subtype !== 'success')
     return readTexts(line.errors)[0] ?? said ?? `the client reports ${subtype ?? 'no success'}`;
-  }
   if (line.is_error !== false) return said ?? 'the client reports an error';
   if (line.num_turns === 0) return 'the client answered by itself, without the model';
   const stop = readString(line, 'stop_reason') ?? 'end_turn';

@@ -169,9 +169,9 @@ function mainOf({ path, owner }: TranscriptFile): string {
 }
 
 function session(main: string, group: readonly TranscriptFile[]): TranscriptSession {
+  const isOther = ({ path }: TranscriptFile) => Number(path !== main);
   const files = group.toSorted(
-    (left, right) =>
-      Number(left.path !== main) - Number(right.path !== main) || compare(left.path, right.path),
+    (one, other) => isOther(one) - isOther(other) || compare(one.path, other.path),
   );
   return { files, outline: outlineOf(main) ?? outlineOf(files[0]?.path ?? main) ?? NO_OUTLINE };
 }

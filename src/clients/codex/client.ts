@@ -145,9 +145,8 @@ function serverSettings({ entry, only, except }: ShownServer): string[] {
     disabled_tools: except,
     ...(only === null ? {} : { enabled_tools: only }),
   };
-  return Object.entries(settings).map(
-    ([key, value]) => `mcp_servers.${MCP_SERVER_NAME}.${key}=${toml(value)}`,
-  );
+  const named = (key: string) => `mcp_servers.${MCP_SERVER_NAME}.${key}`;
+  return Object.entries(settings).map(([key, value]) => `${named(key)}=${toml(value)}`);
 }
 
 /** One tool writes, so who denies any of its names denies it; a list of what is allowed need not have them all. */

@@ -1,13 +1,5 @@
 import { join } from 'node:path';
-import {
-  isRecord,
-  type Json,
-  lookOr,
-  readRecord,
-  readRecords,
-  readString,
-  readTexts,
-} from '../../core/guards.ts';
+import { isRecord, type Json, lookOr, readRecord, readString, readTexts } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
@@ -96,9 +88,8 @@ function withoutKeys({ experimental_bearer_token: token, http_headers: headers, 
     env[KEY] = token;
     settings.env_key = KEY;
   }
-  const values = Object.entries(isRecord(headers) ? headers : {}).filter(
-    ([, one]) => typeof one === 'string',
-  );
+  const all = Object.entries(isRecord(headers) ? headers : {});
+  const values = all.filter(([, one]) => typeof one === 'string');
   const names = Object.fromEntries(values.map(([header], index) => [header, `${HEADER}${index}`]));
   for (const [header, value] of values) env[names[header] ?? ''] = String(value);
   if (values.length > 0) settings.env_http_headers = { ...names, ...readRecord(rest, 'env_http_headers') };
@@ -107,13 +98,17 @@ function withoutKeys({ experimental_bearer_token: token, http_headers: headers, 
 
 /** Whether there is still a key in it, by its look or by its place: for such a one there is no way but the command line. */
 function hasOpenKey(settings: Json): boolean {
-  const providers = readRecords(Object.values(readRecord(settings, 'model_providers')));
+  const providers = providersIn(settings);
   const parameters = providers.flatMap((provider) => Object.keys(readRecord(provider, 'query_params')));
   return (
     textsIn(settings).some((text) => redactSecrets(text) !== text || /:\/\/(?:[^/]*@|.*[?#])/.test(text)) ||
     parameters.some((name) => name !== 'api-version') ||
     providers.some((provider) => 'gateway_oauth' in provider)
   );
+}
+
+function providersIn(config: Json): Json[] {
+  return Object.values(readRecord(config, 'model_providers')).filter(isRecord);
 }
 
 function textsIn(value: unknown): string[] {
@@ -220,10 +215,7 @@ export const codexConfiguration: ClientConfiguration = {
     holdsBack: true,
     keys: {
       files: [SYSTEM_FILE],
-      namedIn: (text) =>
-        readRecords(Object.values(readRecord(Bun.TOML.parse(text) as Json, 'model_providers'))).flatMap(
-          keyVariables,
-        ),
+      namedIn: (text) => providersIn(Bun.TOML.parse(text) as Json).flatMap(keyVariables),
     },
   },
 };

@@ -162,12 +162,8 @@ const QUESTION_SETTINGS = {
 };
 
 function serverSettings({ entry, only, except }: ShownServer): Json {
-  return {
-    ...entry,
-    trust: true,
-    ...(only === null ? {} : { includeTools: only }),
-    ...(except.length === 0 ? {} : { excludeTools: except }),
-  };
+  const shown = only === null ? {} : { includeTools: only };
+  return { ...entry, trust: true, ...shown, ...(except.length === 0 ? {} : { excludeTools: except }) };
 }
 
 /**

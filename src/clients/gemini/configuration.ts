@@ -57,10 +57,7 @@ function route(user: ClientUser): Route {
   return {
     model: known.GEMINI_MODEL ? null : (readString(readRecord(settings, 'model'), 'name') ?? null),
     settings: {},
-    env: {
-      ...Object.fromEntries(missing),
-      ...(kind === undefined ? {} : { [LOGIN_KIND]: kind }),
-    },
+    env: { ...Object.fromEntries(missing), ...(kind === undefined ? {} : { [LOGIN_KIND]: kind }) },
     passedOn: [...OWN, ...(CLOUD[kind ?? ''] ?? [])],
   };
 }

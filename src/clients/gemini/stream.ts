@@ -150,10 +150,10 @@ export function geminiExits(runDirectory: string): ExitCodes {
 
 function addCall(call: Json, codes: Map<string, number>): void {
   const id = readString(call, 'id');
-  const responses = readRecords(call.result).map((part) =>
-    readRecord(readRecord(part, 'functionResponse'), 'response'),
+  const outputs = readRecords(call.result).map((part) =>
+    readString(readRecord(readRecord(part, 'functionResponse'), 'response'), 'output'),
   );
-  const output = responses.map((response) => readString(response, 'output')).find((one) => one !== undefined);
+  const output = outputs.find((one) => one !== undefined);
   if (id === undefined || output === undefined) return;
   // Behind the output itself, which may say anything: the last lines are the client's own.
   const told = /\nExit Code: (\d{1,10})(?=\n(?:Signal|Background PIDs|Process Group PGID): |\n<\/|\s*$)/g;

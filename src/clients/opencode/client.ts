@@ -142,11 +142,8 @@ function keptBack(name: string, permissions: Permissions): [string, unknown][] {
   if (kind === 'read') {
     // By the client's own rules for the tool; those of other clients are gaps.
     const rules = parseRules(permissions.deny).filter(({ tool }) => tool === name);
-    const kept = all(
-      rules.map(({ calls }) => calls ?? '?*'),
-      'deny',
-    );
-    return rules.length === 0 ? [] : [[name, { '*': 'allow', ...kept }]];
+    const patterns = rules.map(({ calls }) => calls ?? '?*');
+    return rules.length === 0 ? [] : [[name, { '*': 'allow', ...all(patterns, 'deny') }]];
   }
   if (kind === undefined || kind === 'todo' || mayUse(kind, permissions)) return [];
   return [[name, kind === 'edit' ? EVERY_CALL : 'deny']];

@@ -1,0 +1,51 @@
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Environment } from '../../src/core/state-paths.ts';
+import { runCommand } from '../../src/system/run-command.ts';
+import type { ClientName } from '../support/clients.ts';
+import { BINARY } from '../support/program.ts';
+import { USAGE } from './mcp-users.ts';
+import type { ModelRequest, Script } from './one-shot-model.ts';
+import { makeWorkspace, type Workspace, writeFiles } from './one-shot-workspace.ts';
+
+const TIMEOUT_MS = 180_000;
+
+/** A plain user of one client, who works in a project and may install the built program. */
+export type InstalledUser = {
+  readonly workspace: Workspace;
+  readonly project: string;
+  /** Runs the built program, and gives what it says. @throws Error unless it ends well. */
+  readonly program: (...words: string[]) => Promise<string>;
+  /** Runs the client, whose model answers by the script. @throws Error unless it ends well. */
+  readonly talk: (prompt: string, script: Script, args?: readonly string[]) => Promise<Talk>;
+};
+
+/** What the client says, and the questions that its model was asked meanwhile. */
+export type Talk = { readonly stdout: string; readonly asked: readonly ModelRequest[] };
+
+/** Makes the user, with what such a one has set up. */
+export async function makeUser(name: ClientName): Promise<InstalledUser> {
+  const { files, without, args: usual } = USAGE[name];
+  const workspace = await makeWorkspace(name);
+  const project = await mkdtemp(join(workspace.root, 'project-'));
+  await writeFiles(workspace.home, files);
+  const kept = Object.entries(workspace.env).filter(([key]) => !without.includes(key));
+  const env: Environment = { ...Object.fromEntries(kept), UNRELATED: undefined };
+  const run = async (program: string, words: readonly string[], stdin = '') => {
+    const end = await runCommand(program, words, { env, cwd: project, stdin, timeoutMs: TIMEOUT_MS });
+    if (end.kind === 'exited' && end.code === 0) return end.stdout;
+    throw new Error(`${program} ${words.join(' ')}: ${JSON.stringify(end)}`);
+  };
+  return {
+    workspace,
+    project,
+    program: (...words) => run(BINARY, words),
+    talk: async (prompt, script, args = usual) => {
+      const { board } = workspace;
+      const from = board.model.requests.length;
+      board.script = script;
+      const stdout = await run(name, args, prompt);
+      return { stdout, asked: board.model.requests.slice(from).filter(({ api }) => api !== 'other') };
+    },
+  };
+}
