@@ -9,7 +9,7 @@ const TIMEOUT_MS = 60_000;
 
 describe('the store under Bun', () => {
   for (const one of CASES) {
-    test(one.title, () => runCase(one, 'bun', [process.execPath, MAIN]), TIMEOUT_MS);
+    test(one.title, () => runCase(one, [process.execPath, MAIN]), TIMEOUT_MS);
   }
 });
 
