@@ -7,20 +7,15 @@ const ROWS_PER_TABLE_MAX = 2000;
 
 /** How each table forgets: its time column, for how many times the retention of events its rows are kept, its key. */
 type Table = { name: string; time: string; factor: number; key?: string; only?: string };
+/** What the user decided is his, and undo needs it. */
+const UNDECIDED = "status NOT IN ('applied', 'dismissed')";
 const TABLES: readonly Table[] = [
   { name: 'events', time: 'ts', factor: 1 },
   { name: 'spool_taken', time: 'ts', factor: 1, key: 'name' },
   { name: 'error_kb', time: 'COALESCE(last_used, ts)', factor: 4 },
   { name: 'analysis_cache', time: 'ts', factor: 4 },
   { name: 'feedback', time: 'ts', factor: 12 },
-  // What the user decided is his, and undo needs it.
-  {
-    name: 'suggestions',
-    time: 'last_ts',
-    factor: 12,
-    key: 'id',
-    only: "status NOT IN ('applied', 'dismissed')",
-  },
+  { name: 'suggestions', time: 'last_ts', factor: 12, key: 'id', only: UNDECIDED },
   { name: 'analysis_runs', time: 'ts', factor: 4 },
   { name: 'given_contexts', time: 'ts', factor: 1 },
 ];
