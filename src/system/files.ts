@@ -64,20 +64,16 @@ const STALE_MS = 3_600_000;
  */
 export function withTemporaryDirectory<T>(parent: string, name: string, work: (directory: string) => T): T {
   mkdirSync(parent, { recursive: true, mode: 0o700 });
-  removeStale(parent, name);
+  for (const entry of readdirSync(parent).filter((one) => one.startsWith(name))) {
+    const path = join(parent, entry);
+    const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - modifiedMs >= STALE_MS) rmSync(path, { recursive: true, force: true });
+  }
   const directory = mkdtempSync(join(parent, name));
   try {
     return work(directory);
   } finally {
     rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-function removeStale(parent: string, name: string): void {
-  for (const entry of readdirSync(parent).filter((one) => one.startsWith(name))) {
-    const path = join(parent, entry);
-    const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (Date.now() - modifiedMs >= STALE_MS) rmSync(path, { recursive: true, force: true });
   }
 }
 

@@ -167,7 +167,8 @@ export function startAsPsSays(pid: number): string {
   return process.platform === 'win32' ? '' : ask('ps', ['-o', 'lstart=', '-p', String(pid)]);
 }
 
-function ask(program: string, args: readonly string[]): string {
+/** What a program of the system prints, without white space around it; empty when it cannot be run. */
+export function ask(program: string, args: readonly string[]): string {
   const env = { ...process.env, TZ: 'UTC', LC_ALL: 'C' };
   const { stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: ASK_TIMEOUT_MS, env });
   return typeof stdout === 'string' ? stdout.trim() : '';

@@ -76,8 +76,10 @@ export async function runCommand(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<CommandResult> {
+  const { env, cwd } = options;
+  const detached = process.platform !== 'win32'; // Its own group, so that the group can be ended.
   try {
-    return await resultOf(start(file, args, options), options);
+    return await resultOf(spawn(file, args, { env, cwd, detached, windowsHide: true }), options);
   } catch (error) {
     return { kind: 'failed', reason: reasonOf(error) };
   }
@@ -96,10 +98,16 @@ function resultOf(child: ChildProcess, { timeoutMs, stdin = '' }: CommandOptions
       child.stderr?.destroy();
       resolve(result);
     };
-    const finish = () => isEnding || settle(ended(child, stdout(), stderr()));
+    const finish = () => {
+      const { exitCode: code, signalCode } = child;
+      if (isEnding) return;
+      if (code !== null) settle({ kind: 'exited', code, stdout: stdout(), stderr: stderr() });
+      else settle({ kind: 'failed', reason: `ended by ${signalCode ?? 'an unknown cause'}` });
+    };
     const limit = setTimeout(async () => {
       isEnding = true;
-      await endGroup(child);
+      const leader = child.pid === undefined ? null : identityNow(child.pid);
+      await endProcesses({ leader, polite: 'SIGTERM', graceMs: KILL_DELAY_MS, marker: null });
       settle({ kind: 'timed-out' });
     }, timeoutMs);
     child.once('error', (error) => settle({ kind: 'failed', reason: error.message }));
@@ -113,11 +121,6 @@ function resultOf(child: ChildProcess, { timeoutMs, stdin = '' }: CommandOptions
   });
 }
 
-function start(file: string, args: readonly string[], { env, cwd }: CommandOptions): ChildProcess {
-  const detached = process.platform !== 'win32'; // Its own group, so that the group can be ended.
-  return spawn(file, args, { env, cwd, stdio: ['pipe', 'pipe', 'pipe'], detached, windowsHide: true });
-}
-
 function collect(stream: NodeJS.ReadableStream | null): () => string {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -127,17 +130,6 @@ function collect(stream: NodeJS.ReadableStream | null): () => string {
     if (taken.length > 0) chunks.push(taken);
   });
   return () => Buffer.concat(chunks).toString('utf8');
-}
-
-function ended(child: ChildProcess, stdout: string, stderr: string): CommandResult {
-  if (child.exitCode !== null) return { kind: 'exited', code: child.exitCode, stdout, stderr };
-  return { kind: 'failed', reason: `ended by ${child.signalCode ?? 'an unknown cause'}` };
-}
-
-async function endGroup({ pid }: ChildProcess): Promise<void> {
-  if (pid === undefined) return;
-  const leader = identityNow(pid);
-  await endProcesses({ leader, polite: 'SIGTERM', graceMs: KILL_DELAY_MS, marker: null });
 }
 
 /**
@@ -189,20 +181,16 @@ export function startDetached(file: string, args: readonly string[], options: De
     const { env, cwd } = options;
     const stdio = [open(options.stdin, 'r'), open(options.stdout, 'w'), open(options.stderr, 'w')];
     const child = spawned(file, args, { env, cwd, stdio, detached: true, windowsHide: true });
-    const exited = exitOf(child);
+    const exited = new Promise<Exit>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+      child.once('error', () => {}); // That it could not be started is seen by the missing id.
+    });
     if (child.pid === undefined) throw new Error(`Cannot start "${file}": ${whyNot(file, cwd)}`);
     child.unref();
     return { pid: child.pid, exited };
   } finally {
     for (const handle of opened) closeSync(handle);
   }
-}
-
-function exitOf(child: ChildProcess): Promise<Exit> {
-  return new Promise((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
-    child.once('error', () => {}); // That it could not be started is seen by the missing id.
-  });
 }
 
 /** What is no program is refused by the system at once. */
