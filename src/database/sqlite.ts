@@ -47,12 +47,8 @@ export function snapshotUri(path: string): string {
   return `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`;
 }
 
-/** What is said of a pipe or a device in a database's place: SQLite would wait for its other end, for ever. */
-export function noDatabaseFile(path: string): Error {
-  return new Error(`Cannot open the database "${path}": a pipe or a device stands there or beside it`);
-}
-
-/** The files that SQLite opens without looking what they are. */
-export function filesOpened(path: string): readonly string[] {
-  return [path, `${path}-journal`];
+/** Refuses a pipe or a device among the files that SQLite opens without a look: it would wait for its other end, for ever. */
+export function refusePipes(path: string, isPipe: (file: string) => boolean): void {
+  if (isPipe(path) || isPipe(`${path}-journal`))
+    throw new Error(`Cannot open the database "${path}": a pipe or a device stands there or beside it`);
 }

@@ -92,11 +92,7 @@ export type TranscriptImport = PastOptions & {
   readonly onProgress: (progress: TranscriptProgress) => void;
 };
 
-export type TranscriptProgress = {
-  readonly sessions: number;
-  readonly bytes: number;
-  readonly bytesDone: number;
-};
+export type TranscriptProgress = Readonly<Record<'sessions' | 'bytes' | 'bytesDone', number>>;
 
 export type TranscriptReport = {
   readonly filesFound: number;
@@ -130,16 +126,10 @@ export function importTranscripts(options: TranscriptImport, db: Db): Transcript
   const contexts = new PastContexts(options);
   const sessions = listing.sessions.filter((session) => isAskedFor(session, contexts, options));
   const bytes = sessions.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes - file.from, 0);
-  const run = new SessionImport(
-    {
-      ...options,
-      contexts,
-      onProgress: (bytesDone) => options.onProgress({ sessions: sessions.length, bytes, bytesDone }),
-      budget: new ReadingBudget(),
-      lookBackBytes: LOOK_BACK_BYTES,
-    },
-    db,
-  );
+  const onProgress = (bytesDone: number) =>
+    options.onProgress({ sessions: sessions.length, bytes, bytesDone });
+  const reading = { contexts, budget: new ReadingBudget(), lookBackBytes: LOOK_BACK_BYTES, onProgress };
+  const run = new SessionImport({ ...options, ...reading }, db);
   for (const session of sessions) run.take(session);
   run.write();
   const { added, known, analyses, passedOver, unreadable, projects } = run;
