@@ -13,24 +13,17 @@ export type EventType =
   | 'skill_created'
   | 'suggestion_applied';
 
-export type NewEvent = {
-  readonly type: EventType;
+type Columns = {
   readonly ts: string;
   readonly sessionId: string;
   readonly project: string | null;
   readonly projectPath: string | null;
-  readonly data: Json;
 };
 
+export type NewEvent = Columns & { readonly type: EventType; readonly data: Json };
+
 /** A stored event: its columns beside the keys of its `data`, as RA-402 reads them. */
-export type StoredEvent = Json & {
-  readonly id: number;
-  readonly type: string;
-  readonly ts: string;
-  readonly sessionId: string;
-  readonly project: string | null;
-  readonly projectPath: string | null;
-};
+export type StoredEvent = Json & Columns & { readonly id: number; readonly type: string };
 
 /** Appends an event and returns its id (REQ-DC-001). */
 export function insertEvent(event: NewEvent, db: Db): number {

@@ -20,8 +20,6 @@ const TABLES: readonly Table[] = [
   { name: 'given_contexts', time: 'ts', factor: 1 },
 ];
 
-export type Pruned = { readonly removed: number; readonly isComplete: boolean };
-
 /**
  * Removes what is older than `retentionDays` (REQ-DC-004): at most `rowsMax` rows of each table in one transaction,
  * so that a hook can do it at the end of every session and never holds the lock for long. Fixes are kept four times
@@ -32,7 +30,7 @@ export function pruneOldEvents(
   now: Date,
   db: Db,
   rowsMax = ROWS_PER_TABLE_MAX,
-): Pruned {
+): { removed: number; isComplete: boolean } {
   return db.sqlite.transaction(() => {
     let removed = 0;
     let isComplete = true;

@@ -31,10 +31,11 @@ export interface Sqlite {
   close(): void;
 }
 
-/** `read` never creates a file; `snapshot` also reads where SQLite may not write its lock files beside it. */
-export type OpenMode = 'read' | 'write' | 'snapshot';
-
-export type OpenOptions = { readonly mode: OpenMode; readonly busyTimeoutMs: number };
+export type OpenOptions = {
+  /** `read` never creates a file; `snapshot` also reads where SQLite may not write its lock files beside it. */
+  readonly mode: 'read' | 'write' | 'snapshot';
+  readonly busyTimeoutMs: number;
+};
 
 /** The result code's name of an SQLite error (`SQLITE_BUSY`), or undefined for any other error. */
 export function sqliteErrorCode(error: unknown): string | undefined {

@@ -81,22 +81,15 @@ export type FoundFile = { readonly path: string; readonly bytes: number; readonl
 
 export type Unreadable = { readonly path: string; readonly reason: string };
 
-type Found = {
-  /** Each under its real path, in alphabetical order. */
-  readonly files: readonly FoundFile[];
-  readonly unreadable: readonly Unreadable[];
-  /** Symbolic links to directories: they may lead anywhere, also back. */
-  readonly linksNotFollowed: number;
-};
-
 const DEPTH_MAX = 12;
 const FILES_MAX = 1_000_000;
 
 /**
- * The files below a directory whose names end in this way; a file itself is what is found when it is given. Links to
- * files are followed, links below the directory to other directories are not. Never throws.
+ * The files below a directory whose names end in this way, each under its real path, in alphabetical order; a file itself
+ * is what is found when it is given. Links to files are followed, links below the directory to other directories are not:
+ * they may lead anywhere, also back. Never throws.
  */
-export function findFiles(root: string, ending: string): Found {
+export function findFiles(root: string, ending: string) {
   const files = new Map<string, FoundFile>();
   const unreadable: Unreadable[] = [];
   let linksNotFollowed = 0;

@@ -144,13 +144,8 @@ export async function endProcesses(request: EndRequest): Promise<{ readonly surv
   return { survivors: known.look().map(({ pid }) => pid) };
 }
 
-type Known = {
-  /** Of all that were ever seen to belong to the one that is ended, those that live, with what has come to them since. */
-  readonly look: () => ProcessIdentity[];
-  readonly areGoneWithin: (ms: number) => Promise<boolean>;
-};
-
-function knownProcesses({ leader, marker, files = [] }: EndRequest): Known {
+/** All processes that have ever been seen to belong to the one that is ended; `look` finds what has come to them since. */
+function knownProcesses({ leader, marker, files = [] }: EndRequest) {
   const seen = new Map<number, ProcessIdentity>();
   if (leader !== null && isSameProcess(leader)) seen.set(leader.pid, leader);
   const living = () => [...seen.values()].filter(isSameProcess);

@@ -28,12 +28,8 @@ export function findProgram(name: string, env: Environment, platform: string): s
 export function withAbsolutePath(env: Environment, platform: string): Environment {
   const isPath = (name: string) => (platform === 'win32' ? name.toUpperCase() : name) === 'PATH';
   const absolute = (path: string) => path.split(delimiter).filter(isAbsolute).join(delimiter);
-  return Object.fromEntries(
-    Object.entries(env).map(([name, value]) => [
-      name,
-      isPath(name) && value !== undefined ? absolute(value) : value,
-    ]),
-  );
+  const kept = (name: string, value: string | undefined) => (value && isPath(name) ? absolute(value) : value);
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, kept(name, value)]));
 }
 
 function isExecutableFile(path: string): boolean {
@@ -157,19 +153,13 @@ type DetachedOptions = {
   readonly stderr?: string;
 };
 
-type Started = {
-  readonly pid: number;
-  /** Resolves when the process has ended; never when this process ends before. */
-  readonly exited: Promise<Exit>;
-};
-
 const PRIVATE_FILE_MODE = 0o600;
 
 /**
  * Starts a program without a shell, in a session and process group of its own: it lives on when this process ends, which
- * does not wait for it. @throws Error that says why it cannot be started.
+ * does not wait for it. `exited` resolves when it has ended. @throws Error that says why it cannot be started.
  */
-export function startDetached(file: string, args: readonly string[], options: DetachedOptions): Started {
+export function startDetached(file: string, args: readonly string[], options: DetachedOptions) {
   const opened: number[] = [];
   const open = (path: string | undefined, flags: 'r' | 'w'): number | 'ignore' => {
     if (path === undefined) return 'ignore';

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { listTranscripts, type TranscriptSession } from '../clients/claude/transcript-files.ts';
-import { type PassedOver, ReadingBudget } from '../clients/claude/transcript-reader.ts';
+import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { pruneOldEvents } from '../database/retention.ts';
@@ -9,7 +9,7 @@ import { learnProject } from '../lessons/learn-project.ts';
 import { lookAtRepository } from '../lessons/repository.ts';
 import { unlearntProjects } from '../lessons/store/lesson-log.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
-import { type Unreadable, withTemporaryDirectory } from '../system/files.ts';
+import { withTemporaryDirectory } from '../system/files.ts';
 import { fileStamp } from '../system/runtime-bun.ts';
 import { countFixes, loadProgress, progressByFile } from './imports-store.ts';
 import {
@@ -94,33 +94,14 @@ export type TranscriptImport = PastOptions & {
 
 export type TranscriptProgress = Readonly<Record<'sessions' | 'bytes' | 'bytesDone', number>>;
 
-export type TranscriptReport = {
-  readonly filesFound: number;
-  readonly filesUnchanged: number;
-  readonly sessions: number;
-  readonly bytes: number;
-  /** New rows of `events`, by type. */
-  readonly added: Readonly<Record<string, number>>;
-  /** Events that were there already, from the hooks or from an earlier import. */
-  readonly known: number;
-  readonly passedOver: Readonly<PassedOver> & {
-    /** Sessions of our own analysis. */
-    readonly analyses: number;
-    /** Sessions of other projects, or of another time, than was asked for. */
-    readonly notAskedFor: number;
-    readonly linksNotFollowed: number;
-  };
-  readonly unreadable: readonly Unreadable[];
-  /** The projects of which there are new calls. */
-  readonly projects: readonly string[];
-};
+export type TranscriptReport = ReturnType<typeof importTranscripts>;
 
 /**
  * Takes in what past sessions did, in the order in which it happened, as if the hooks had been there: by the same
  * decisions, the same recordings. Can be repeated, and stopped anywhere. A file that cannot be read costs only itself.
  * Throws what SQLite throws.
  */
-export function importTranscripts(options: TranscriptImport, db: Db): TranscriptReport {
+export function importTranscripts(options: TranscriptImport, db: Db) {
   const progress = loadProgress(db);
   const listing = listTranscripts(options.roots, progressByFile(progress));
   const contexts = new PastContexts(options);
@@ -134,16 +115,19 @@ export function importTranscripts(options: TranscriptImport, db: Db): Transcript
   run.write();
   const { added, known, analyses, passedOver, unreadable, projects } = run;
   const { filesFound, filesUnchanged, linksNotFollowed } = listing;
+  // Of other projects, or of another time.
   const notAskedFor = listing.sessions.length - sessions.length;
   return {
     filesFound,
     filesUnchanged,
     sessions: sessions.length - analyses,
     bytes,
+    /** New rows of `events` by type, and how many were there already, from the hooks or from an earlier import. */
     added,
     known,
     passedOver: { ...passedOver, analyses, notAskedFor, linksNotFollowed },
     unreadable: [...listing.unreadable, ...unreadable],
+    /** Those of which there are new calls. */
     projects: [...projects],
   };
 }

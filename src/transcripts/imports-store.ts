@@ -113,30 +113,20 @@ export type ImportStep = {
   readonly delayMsMax?: number;
 };
 
-type ImportWritten = {
-  /** How many of the steps have been taken; the others did not fit into the time. */
-  readonly steps: number;
-  /** New rows of `events`, by type. */
-  readonly added: Readonly<Record<string, number>>;
-  /** How many recordings had a row already. */
-  readonly known: number;
-  /** Projects of which there are new calls. */
-  readonly projects: readonly string[];
-};
-
 const IS_CALL = new Set<Recording['kind']>(['tool-use', 'tool-errors']);
 
 /**
  * Writes as many of the steps as fit into the time, one at least. What a hook has recorded already, or an earlier
  * reading, is recognised: calls by their id, prompts by their text and time, sub-agents by their id and time. Rows and
  * places go into one transaction, and whether something is known depends on nothing but the database: a process may be
- * killed anywhere, and several may read the same file at the same time. Throws what SQLite throws.
+ * killed anywhere, and several may read the same file at the same time. Throws what SQLite throws. Returns how many `steps`
+ * it has taken, what it `added` to `events` by type, how many recordings were `known`, and the `projects` of new calls.
  */
 export function writeSteps(
   steps: readonly ImportStep[],
   { now, budgetMs, paths }: { readonly now: Date; readonly budgetMs: number; readonly paths: StatePaths },
   db: Db,
-): ImportWritten {
+) {
   const deadlineMs = performance.now() + budgetMs;
   const { spool, ...written } = db.sqlite.transaction(() => {
     const spool = applySpool(paths, db);
