@@ -1,24 +1,31 @@
 import type { FileProgress, TranscriptPlace } from '../clients/claude/transcript-files.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
-import type { Row } from '../database/sqlite.ts';
+import type { Row, Value } from '../database/sqlite.ts';
 import type { Recording } from '../hooks/decision.ts';
 import { apply, applySpool } from '../hooks/store/record.ts';
 import { newestEvent } from '../lessons/store/lesson-log.ts';
 
 /** The places of many files, by their paths. */
-export type ImportProgress = Map<string, TranscriptPlace>;
+type Places = ReadonlyMap<string, TranscriptPlace>;
+
+function placesWhere(condition: string, values: Value[], db: Db): Places {
+  const sql = `SELECT path, bytes_done AS done, bytes_seen AS seen, head FROM imports WHERE ${condition}`;
+  const placeIn = ({ head, done, seen }: Row) => {
+    return { head: String(head), bytesDone: Number(done), bytesSeen: Number(seen ?? done) };
+  };
+  return new Map(db.sqlite.all(sql, ...values).map((row) => [String(row.path), placeIn(row)]));
+}
+
+type FindProgress = (path: string, head: string) => FileProgress | undefined;
 
 /** What is known of earlier imports. */
-export function loadProgress(db: Db): ImportProgress {
-  const rows = db.sqlite.all('SELECT path, bytes_done, bytes_seen, head FROM imports');
-  return new Map(rows.map((row) => [String(row.path), placeIn(row)]));
+export function loadProgress(db: Db): Places {
+  return placesWhere('1', [], db);
 }
 
 /** Finds a file by its path, and otherwise by its name and how it begins: a directory may be renamed or copied. */
-export function progressByFile(
-  progress: ImportProgress,
-): (path: string, head: string) => FileProgress | undefined {
+export function progressByFile(progress: Places): FindProgress {
   const elsewhere = new Map<string, TranscriptPlace>();
   for (const [path, place] of progress) {
     const key = `${nameOf(path)}\n${place.head}`;
@@ -33,26 +40,17 @@ export function progressByFile(
 }
 
 /** As progressByFile(), for the few files of one session: asks the database for each. */
-export function progressInDatabase(db: Db): (path: string, head: string) => FileProgress | undefined {
+export function progressInDatabase(db: Db): FindProgress {
   return (path, head) => {
     const own = readPlace(path, db);
     if (own?.head === head) return own;
-    const others = db.sqlite.all(
-      'SELECT path, bytes_done, bytes_seen, head FROM imports WHERE head = ?',
-      head,
-    );
-    return progressByFile(new Map(others.map((row) => [String(row.path), placeIn(row)])))(path, head);
+    return progressByFile(placesWhere('head = ?', [head], db))(path, head);
   };
 }
 
 /** How far the file of this path has been read. */
 export function readPlace(path: string, db: Db): TranscriptPlace | undefined {
-  const row = db.sqlite.get('SELECT bytes_done, bytes_seen, head FROM imports WHERE path = ?', path);
-  return row && placeIn(row);
-}
-
-function placeIn({ head, bytes_done: done, bytes_seen: seen }: Row): TranscriptPlace {
-  return { head: String(head), bytesDone: Number(done), bytesSeen: Number(seen ?? done) };
+  return placesWhere('path = ?', [path], db).get(path);
 }
 
 function nameOf(path: string): string {
