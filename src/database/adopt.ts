@@ -151,19 +151,16 @@ function redactAdopted(sqlite: Sqlite): void {
     const statement = `SELECT id, ${columns.join(', ')} FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
     for (let after = -1; ; ) {
       const rows = sqlite.all(statement, after, BATCH_ROWS);
-      for (const row of rows) redactRow(sqlite, table, row);
+      for (const { id, ...texts } of rows) {
+        for (const [column, text] of Object.entries(texts)) {
+          const redacted = typeof text === 'string' ? redactText(text) : null;
+          if (redacted !== null && redacted !== text)
+            sqlite.run(`UPDATE ${table} SET ${column} = ? WHERE id = ?`, redacted, Number(id));
+        }
+      }
       if (rows.length < BATCH_ROWS) break;
       after = Number(rows.at(-1)?.id);
     }
-  }
-}
-
-function redactRow(sqlite: Sqlite, table: string, { id, ...texts }: Row): void {
-  for (const [column, value] of Object.entries(texts)) {
-    if (typeof value !== 'string') continue;
-    const redacted = redactText(value);
-    if (redacted !== value)
-      sqlite.run(`UPDATE ${table} SET ${column} = ? WHERE id = ?`, redacted, Number(id));
   }
 }
 

@@ -27,13 +27,7 @@ export type ImportOptions = Omit<TranscriptImport, 'inTurn'> & {
   readonly isRehearsal: boolean;
 };
 
-export type ImportReport = {
-  readonly transcripts: TranscriptReport;
-  /** How many more errors have a known fix now. */
-  readonly fixes: number;
-  /** Rows that were removed at the end because of their age; what they taught stays. */
-  readonly removed: number;
-};
+export type ImportReport = ReturnType<typeof importInto>;
 
 /** How the directory of a copied database begins. */
 const COPY = 'import-';
@@ -55,7 +49,8 @@ export function importAll(options: ImportOptions): ImportReport {
   });
 }
 
-function importInto(options: ImportOptions, db: Db): ImportReport {
+/** `fixes`: how many more errors have one now. `removed`: rows that were too old; what they taught stays. */
+function importInto(options: ImportOptions, db: Db) {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);

@@ -57,6 +57,13 @@ describe('takeGiven()', () => {
     home.put('.self-generation/given/abd.json', '{"ts":1,"sessionId":"s","agentId":"a","text":"t"}');
     expect(take(home)).toEqual([]);
   });
+
+  test('takes a note that says no more than who was given what', () => {
+    using home = temporaryHome();
+    const known = { ts: '2026', sessionId: 's', agentId: 'a', text: 't' };
+    home.put('.self-generation/given/abc.json', JSON.stringify(known));
+    expect(take(home)).toEqual([{ ...known, agentType: null, project: 'unknown', projectPath: '' }]);
+  });
 });
 
 describe('noteGiven()', () => {
