@@ -1,5 +1,5 @@
 import { openSqlite } from '#sqlite';
-import { parseJson } from '../core/guards.ts';
+import { lookOr, parseJson } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { Db } from './connection.ts';
 import type { Row, Sqlite } from './sqlite.ts';
@@ -73,13 +73,8 @@ const REBUILT = 'events_fts event_text error_kb_text imports learnt open_errors 
 
 /** Search indexes are built anew; our own are here when a dump was restored, which loses the version. Places are as well. */
 function dropRebuilt(sqlite: Sqlite): void {
-  for (const name of REBUILT) {
-    try {
-      sqlite.exec(`DROP TABLE IF EXISTS ${name}`);
-    } catch {
-      // Its module is not known here. Without its triggers it is harmless.
-    }
-  }
+  // It throws where the module of a table is not known here. Without its triggers that one is harmless.
+  for (const name of REBUILT) lookOr(() => sqlite.exec(`DROP TABLE IF EXISTS ${name}`), undefined);
 }
 
 function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Column>): void {
