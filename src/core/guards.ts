@@ -75,10 +75,10 @@ export function parseJsonPrefix(text: string): unknown {
   const end = scan(text, text.length);
   if (end === undefined) return undefined;
   const openString = end.inString ? `${withoutHalfEscape(text, end.lastEscape)}"` : undefined;
-  const repaired = openString === undefined ? undefined : attempt(openString, end.closers);
+  const repaired = openString === undefined ? undefined : closed(openString, end);
   if (repaired !== undefined || end.lastComma < 0) return repaired;
   const atComma = scan(text, end.lastComma);
-  return atComma && attempt(text.slice(0, end.lastComma), atComma.closers);
+  return atComma && closed(text.slice(0, end.lastComma), atComma);
 }
 
 type Scan = { closers: string[]; inString: boolean; lastComma: number; lastEscape: number };
@@ -106,10 +106,7 @@ function withoutHalfEscape(text: string, lastEscape: number): string {
   return isHalf ? text.slice(0, lastEscape) : text;
 }
 
-function attempt(text: string, closers: readonly string[]): unknown {
-  try {
-    return JSON.parse(text + closers.toReversed().join(''));
-  } catch {
-    return undefined; // Then the document was broken before the cut.
-  }
+/** Undefined: the document was broken before the cut. */
+function closed(text: string, { closers }: Scan): unknown {
+  return parseJson(text + closers.toReversed().join(''));
 }

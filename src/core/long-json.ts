@@ -133,8 +133,7 @@ export class LongJson {
     let end = this.#length;
     while (end > this.#stringStart && ((this.#out[end - 1] ?? 0) & 0xc0) === 0x80) end--;
     if (end > this.#stringStart && (this.#out[end - 1] ?? 0) >= 0xc0) end--;
-    const broken = this.#escapeBefore(end);
-    this.#length = broken ?? end;
+    this.#length = this.#escapeBefore(end) ?? end;
   }
 
   /** Where the escape begins that lies in the last bytes, or the first half of a pair; undefined: there is none. */
@@ -145,8 +144,7 @@ export class LongJson {
       let first = at;
       while (first > this.#stringStart && this.#out[first - 1] === BACKSLASH) first--;
       // Two and two are written backslashes; one that is left over begins an escape.
-      if ((at - first) % 2 === 0) return at;
-      return undefined;
+      return (at - first) % 2 === 0 ? at : undefined;
     }
     return undefined;
   }
@@ -179,8 +177,10 @@ export function withoutBlobs(bytes: Uint8Array): Uint8Array {
   const step = RUN_BYTES_MIN / 2;
   for (let at = step - 1; at < bytes.length; at += step) {
     if (!IS_LETTER[bytes[at] ?? 0]) continue;
-    const start = runStart(bytes, at, from);
-    const end = runEnd(bytes, at);
+    let start = at;
+    while (start > from && IS_LETTER[bytes[start - 1] ?? 0]) start--;
+    let end = at;
+    while (end < bytes.length && IS_LETTER[bytes[end] ?? 0]) end++;
     if (end - start >= RUN_BYTES_MIN) {
       kept.push(bytes.subarray(from, start + KEPT_BYTES));
       from = end;
@@ -192,25 +192,8 @@ export function withoutBlobs(bytes: Uint8Array): Uint8Array {
   return joined(kept);
 }
 
-const IS_LETTER = letters('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-');
-
-function letters(text: string): readonly boolean[] {
-  const table = new Array<boolean>(256).fill(false);
-  for (let index = 0; index < text.length; index++) table[text.charCodeAt(index)] = true;
-  return table;
-}
-
-function runStart(bytes: Uint8Array, at: number, least: number): number {
-  let start = at;
-  while (start > least && IS_LETTER[bytes[start - 1] ?? 0]) start--;
-  return start;
-}
-
-function runEnd(bytes: Uint8Array, at: number): number {
-  let end = at;
-  while (end < bytes.length && IS_LETTER[bytes[end] ?? 0]) end++;
-  return end;
-}
+/** By their codes: the letters of base64, also as addresses have them. */
+const IS_LETTER = Array.from({ length: 256 }, (_, code) => /[\w+/=-]/.test(String.fromCharCode(code)));
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;

@@ -61,7 +61,7 @@ function redactBehind(
     const typed = value.exec(text)?.[0];
     if (typed === undefined) continue;
     const next = text.slice(value.lastIndex, value.lastIndex + 2);
-    const hidden = hiddenValue(typed, { ...place, kind, next });
+    const hidden = hiddenValue(typed, kind, place, next);
     if (hidden === undefined) continue;
     kept += text.slice(at, names.lastIndex) + hidden;
     at = names.lastIndex + typed.length;
@@ -122,10 +122,8 @@ function isSaid(all: string, name: string): boolean {
   return all.replace('`', '').trim() !== name || /[은는이가을를도]$/.test(name);
 }
 
-type Named = NamedPlace & { readonly kind: 'sure' | 'doubtful'; readonly next: string };
-
-/** What is to stand there instead of the value; undefined when it is none. */
-function hiddenValue(typed: string, { kind, ...place }: Named): string | undefined {
+/** What is to stand there instead of the value; undefined when it is none. `next`: what follows it. */
+function hiddenValue(typed: string, kind: NameKind, place: NamedPlace, next: string): string | undefined {
   const quote = /^\\?["']/.exec(typed)?.[0] ?? '';
   const bare = typed.slice(quote.length).replace(quote === '' ? /$^/ : /\\?["']$/, '');
   if (isReference(bare) || isDirectory(place.name, bare)) return undefined;
@@ -133,7 +131,7 @@ function hiddenValue(typed: string, { kind, ...place }: Named): string | undefin
   const isSecret =
     kind === 'doubtful'
       ? place.separator !== '|' && (isMade(bare) || isKey(bare, place))
-      : isSecretHere(bare, { ...place, isQuoted: quote !== '' });
+      : isSecretHere(bare, place, quote !== '', next);
   if (!isSecret) return undefined;
   const closing = quote === '' ? '' : (/\\?["']$/.exec(typed.slice(quote.length))?.[0] ?? '');
   return `${quote}${REDACTED}${closing}`;
@@ -153,13 +151,9 @@ function isKey(bare: string, { name, separator }: NamedPlace): boolean {
   );
 }
 
-type Surroundings = NamedPlace & { readonly isQuoted: boolean; readonly next: string };
-
 /** Whether the value of a name that surely names a secret is one: not in code, in a comparison or in prose. */
-function isSecretHere(
-  bare: string,
-  { name, separator, isAfterBlank, isQuoted, next }: Surroundings,
-): boolean {
+function isSecretHere(bare: string, place: NamedPlace, isQuoted: boolean, next: string): boolean {
+  const { name, separator, isAfterBlank } = place;
   if (/^(?:[ |→]|->)$/.test(separator)) return isPasswordLike(bare) || UUID.test(bare);
   if (separator === '>' && !next.startsWith('<')) return isPasswordLike(bare);
   if (separator === 'is')

@@ -81,15 +81,8 @@ export function hasLookAlike(text: string): boolean {
     const code = text.charCodeAt(index);
     if (code < 0xab || (code > 0xab && code < 0x2b0) || (code >= 0x303f && code < 0xa789)) continue; // Latin, CJK
     if (code < 0x300 || (code >= 0x1400 && code < 0x1dc0) || code === 0x200c || code === 0x200d) return true;
-    if (
-      (code >= 0x2039 && code < 0x303f) ||
-      code === 0xa789 ||
-      code === 0xd834 ||
-      code === 0xd835 ||
-      code === 0xd83c
-    )
-      return true;
-    if (code >= 0xfe30 && code < 0xff61) return true;
+    if ((code >= 0x2039 && code < 0x303f) || (code >= 0xfe30 && code < 0xff61)) return true;
+    if (code === 0xa789 || code === 0xd834 || code === 0xd835 || code === 0xd83c) return true;
   }
   return false;
 }

@@ -1,5 +1,5 @@
 import { openSqlite } from '#sqlite';
-import { parseJson } from '../core/guards.ts';
+import { lookOr, parseJson } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { Db } from './connection.ts';
 import type { Row, Sqlite } from './sqlite.ts';
@@ -65,20 +65,16 @@ function dropAttached(sqlite: Sqlite, table: string): void {
     "SELECT type, name FROM sqlite_schema WHERE tbl_name = ? AND type IN ('trigger', 'index') AND sql IS NOT NULL",
     table,
   );
-  for (const { type, name } of attached) sqlite.exec(`DROP ${type} IF EXISTS ${quote(String(name))}`);
+  for (const { type, name } of attached)
+    sqlite.exec(`DROP ${type} IF EXISTS "${String(name).replaceAll('"', '""')}"`);
 }
 
 const REBUILT = 'events_fts event_text error_kb_text imports learnt open_errors error_files'.split(' ');
 
 /** Search indexes are built anew; our own are here when a dump was restored, which loses the version. Places are as well. */
 function dropRebuilt(sqlite: Sqlite): void {
-  for (const name of REBUILT) {
-    try {
-      sqlite.exec(`DROP TABLE IF EXISTS ${name}`);
-    } catch {
-      // Its module is not known here. Without its triggers it is harmless.
-    }
-  }
+  // It throws where the module of a table is not known here. Without its triggers that one is harmless.
+  for (const name of REBUILT) lookOr(() => sqlite.exec(`DROP TABLE IF EXISTS ${name}`), undefined);
 }
 
 function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Column>): void {
@@ -92,7 +88,14 @@ function adoptTable(sqlite: Sqlite, table: string, columns: Record<string, Colum
     for (const name of lacking) {
       sqlite.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${columns[name]?.definition}`);
     }
-  } else copyTable(sqlite, { table, columns, found, hasRowid: !/\bWITHOUT\s+ROWID\b/i.test(definition) });
+  } else {
+    const id = /\bWITHOUT\s+ROWID\b/i.test(definition) ? 'NULL' : 'rowid';
+    copyTable(sqlite, table, columns, (name, { missing, isRequired }) => {
+      if (name === 'id') return id;
+      if (!found.has(name)) return missing;
+      return isRequired ? `COALESCE(${name}, ${missing})` : name;
+    });
+  }
 }
 
 /** Ours have none of these: they would refuse rows that we write. */
@@ -110,20 +113,14 @@ function isMendable(found: Map<string, Row>, columns: Record<string, Column>, la
   return addable && writable && filled;
 }
 
-type Copied = {
-  readonly table: string;
-  readonly columns: Record<string, Column>;
-  readonly found: Map<string, Row>;
-  readonly hasRowid: boolean;
-};
-
 /** Copied twice and not renamed: ALTER TABLE RENAME fails when a foreign view looks at the table, or at none. */
-function copyTable(sqlite: Sqlite, { table, columns, found, hasRowid }: Copied): void {
-  const values = Object.entries(columns).map(([name, column]) => {
-    if (name === 'id') return `${hasRowid ? 'rowid' : 'NULL'} AS id`;
-    if (!found.has(name)) return `${column.missing} AS ${name}`;
-    return column.isRequired ? `COALESCE(${name}, ${column.missing}) AS ${name}` : name;
-  });
+function copyTable(
+  sqlite: Sqlite,
+  table: string,
+  columns: Record<string, Column>,
+  sourceOf: (name: string, column: Column) => string,
+): void {
+  const values = Object.entries(columns).map(([name, column]) => `${sourceOf(name, column)} AS ${name}`);
   const names = Object.keys(columns).join(', ');
   const definitions = Object.entries(columns).map(([name, column]) => `${name} ${column.definition}`);
   sqlite.exec(`CREATE TABLE adopted_copy AS SELECT ${values.join(', ')} FROM ${table}`);
@@ -149,19 +146,16 @@ function redactAdopted(sqlite: Sqlite): void {
     const statement = `SELECT id, ${columns.join(', ')} FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
     for (let after = -1; ; ) {
       const rows = sqlite.all(statement, after, BATCH_ROWS);
-      for (const row of rows) redactRow(sqlite, table, row);
+      for (const { id, ...texts } of rows) {
+        for (const [column, text] of Object.entries(texts)) {
+          const redacted = typeof text === 'string' ? redactText(text) : null;
+          if (redacted !== null && redacted !== text)
+            sqlite.run(`UPDATE ${table} SET ${column} = ? WHERE id = ?`, redacted, Number(id));
+        }
+      }
       if (rows.length < BATCH_ROWS) break;
       after = Number(rows.at(-1)?.id);
     }
-  }
-}
-
-function redactRow(sqlite: Sqlite, table: string, { id, ...texts }: Row): void {
-  for (const [column, value] of Object.entries(texts)) {
-    if (typeof value !== 'string') continue;
-    const redacted = redactText(value);
-    if (redacted !== value)
-      sqlite.run(`UPDATE ${table} SET ${column} = ? WHERE id = ?`, redacted, Number(id));
   }
 }
 
@@ -200,12 +194,6 @@ function hasTable(sqlite: Sqlite, table: string): boolean {
   return sqlite.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", table) !== undefined;
 }
 
-function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-/** Rows of earlier implementations, which stored what they saw. */
-
 /** The same database, with secrets redacted in everything that is read from it. */
 export function withoutSecrets(db: Db): Db {
   const { sqlite } = db;
@@ -221,12 +209,8 @@ export function withoutSecrets(db: Db): Db {
 }
 
 function redactedRow(row: Row): Row {
-  return Object.fromEntries(
-    Object.entries(row).map(([column, value]) => [
-      column,
-      typeof value === 'string' ? redactText(value) : value,
-    ]),
-  );
+  const redacted = (value: unknown) => (typeof value === 'string' ? redactText(value) : value);
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, redacted(value)]));
 }
 
 /** A text without secrets. A JSON document stays one: its strings are redacted, and what stands under telling names. */

@@ -1,7 +1,7 @@
 import { fileStamp, readTextPart } from '#runtime';
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import { isRecord, type Json, parseJson, readRecords } from '../core/guards.ts';
 import type { Db, Shape } from './connection.ts';
-import type { Row, Value } from './sqlite.ts';
+import { type Row, recordIn, textIn, type Value } from './sqlite.ts';
 
 export type EventType =
   | 'prompt'
@@ -13,36 +13,25 @@ export type EventType =
   | 'skill_created'
   | 'suggestion_applied';
 
-export type NewEvent = {
-  readonly type: EventType;
+type Columns = {
   readonly ts: string;
   readonly sessionId: string;
   readonly project: string | null;
   readonly projectPath: string | null;
-  readonly data: Json;
 };
 
+export type NewEvent = Columns & { readonly type: EventType; readonly data: Json };
+
 /** A stored event: its columns beside the keys of its `data`, as RA-402 reads them. */
-export type StoredEvent = Json & {
-  readonly id: number;
-  readonly type: string;
-  readonly ts: string;
-  readonly sessionId: string;
-  readonly project: string | null;
-  readonly projectPath: string | null;
-};
+export type StoredEvent = Json & Columns & { readonly id: number; readonly type: string };
 
 /** Appends an event and returns its id (REQ-DC-001). */
 export function insertEvent(event: NewEvent, db: Db): number {
-  return db.sqlite.run(
-    'INSERT INTO events(v, type, ts, session_id, project, project_path, data) VALUES (1, ?, ?, ?, ?, ?, ?)',
-    event.type,
-    event.ts,
-    event.sessionId,
-    event.project,
-    event.projectPath,
-    JSON.stringify(event.data),
-  ).lastInsertRowid;
+  const { type, ts, sessionId, project, projectPath, data } = event;
+  const sql =
+    'INSERT INTO events(v, type, ts, session_id, project, project_path, data) VALUES (1, ?, ?, ?, ?, ?, ?)';
+  const values = [type, ts, sessionId, project, projectPath, JSON.stringify(data)];
+  return db.sqlite.run(sql, ...values).lastInsertRowid;
 }
 
 export type EventFilter = {
@@ -68,10 +57,8 @@ export function queryEvents(filter: EventFilter, db: Db): StoredEvent[] {
     conditions.push(`${expression} ${operator} ?`);
     values.push(value);
   };
-  where(column.type, '=', filter.type);
-  where(column.sessionId, '=', filter.sessionId);
-  where(column.projectPath, '=', filter.projectPath);
-  where(column.project, '=', filter.project);
+  for (const key of ['type', 'sessionId', 'projectPath', 'project'] as const)
+    where(column[key], '=', filter[key]);
   if (column.ts !== 'NULL') where(column.ts, '>=', filter.since);
   if (filter.search !== undefined) {
     const search = searchCondition(filter.search, db.shape);
@@ -87,12 +74,7 @@ export function queryEvents(filter: EventFilter, db: Db): StoredEvent[] {
     ...values,
     filter.limit ?? -1,
   );
-  const events: StoredEvent[] = [];
-  for (const row of rows) {
-    const event = storedEvent(row);
-    if (event) events.push(event);
-  }
-  return events;
+  return rows.flatMap((row) => storedEvent(row) ?? []);
 }
 
 function eventColumns(shape: Shape) {
@@ -109,16 +91,9 @@ function eventColumns(shape: Shape) {
 }
 
 /** A row whose data is no JSON object is not an event: somebody else's, or damaged. */
-function storedEvent(row: Json): StoredEvent | undefined {
-  const event = typeof row.data === 'string' ? parseJson(row.data) : undefined;
-  if (!isRecord(event)) return undefined;
-  event.id = row.id;
-  event.type = row.type;
-  event.ts = row.ts;
-  event.sessionId = row.sessionId;
-  event.project = row.project;
-  event.projectPath = row.projectPath;
-  return event as StoredEvent;
+function storedEvent({ data, ...columns }: Row): StoredEvent | undefined {
+  const event = typeof data === 'string' ? parseJson(data) : undefined;
+  return isRecord(event) ? (Object.assign(event, columns) as StoredEvent) : undefined;
 }
 
 function searchCondition(search: string, shape: Shape): { sql: string; values: string[] } {
@@ -193,9 +168,7 @@ export function getCachedAnalysis(
 
 /** A row that holds no analysis, somebody else's or damaged, does not hide the one before it. */
 function readAnalysis({ ts, analysis, path }: Row): Analysis | undefined {
-  const parsed = typeof analysis === 'string' ? parseJson(analysis) : undefined;
-  if (!isRecord(parsed) || !Array.isArray(parsed.suggestions)) return undefined;
-  const suggestions: Json[] = [];
-  for (const suggestion of parsed.suggestions) if (isRecord(suggestion)) suggestions.push(suggestion);
-  return { ts: String(ts), projectPath: typeof path === 'string' ? path : '', suggestions };
+  const { suggestions } = recordIn(analysis);
+  if (!Array.isArray(suggestions)) return undefined;
+  return { ts: String(ts), projectPath: textIn(path) ?? '', suggestions: readRecords(suggestions) };
 }

@@ -1,8 +1,9 @@
 import { pathExists, readTextFile } from '#runtime';
-import { isRecord, parseJson, readString } from '../core/guards.ts';
+import { readString } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
 import type { GivenContext } from './given-note.ts';
+import { recordIn } from './sqlite.ts';
 
 /** Which sub-agent was given what: the notes that SubagentStart left, taken in by who may write. */
 
@@ -14,7 +15,11 @@ export function takeGiven(paths: StatePaths, nowMs: number, db: Db): void {
   const fs = process.getBuiltinModule('node:fs');
   const notes = readNotes(paths);
   db.sqlite.transaction(() => {
-    for (const { given } of notes) if (given !== undefined) insert(given, db);
+    for (const { ts, sessionId, agentId, agentType, project, projectPath, text } of notes.flatMap(givenIn)) {
+      const sql = `INSERT OR IGNORE INTO given_contexts(ts, session_id, agent_id, agent_type, project, project_path, text)
+        VALUES (?, ?, ?, ?, ?, ?, ?)`;
+      db.sqlite.run(sql, ts, sessionId, agentId, agentType, project, projectPath, text);
+    }
   });
   for (const { file, given, writtenMs } of notes) {
     // One that cannot be read may be being written.
@@ -24,10 +29,12 @@ export function takeGiven(paths: StatePaths, nowMs: number, db: Db): void {
 
 /** What waits to be taken in. */
 export function waitingGiven(paths: StatePaths): GivenContext[] {
-  return readNotes(paths).flatMap(({ given }) => given ?? []);
+  return readNotes(paths).flatMap(givenIn);
 }
 
 type Note = { readonly file: string; readonly given: GivenContext | undefined; readonly writtenMs: number };
+
+const givenIn = ({ given }: Note): GivenContext[] => (given === undefined ? [] : [given]);
 
 function readNotes(paths: StatePaths): Note[] {
   if (!pathExists(paths.given)) return [];
@@ -42,35 +49,15 @@ function readNotes(paths: StatePaths): Note[] {
   return notes;
 }
 
-function insert(given: GivenContext, db: Db): void {
-  db.sqlite.run(
-    `INSERT OR IGNORE INTO given_contexts(ts, session_id, agent_id, agent_type, project, project_path, text)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    given.ts,
-    given.sessionId,
-    given.agentId,
-    given.agentType,
-    given.project,
-    given.projectPath,
-    given.text,
-  );
-}
-
 function readNote(text: string): GivenContext | undefined {
-  const note = parseJson(text);
-  if (!isRecord(note)) return undefined;
+  const note = recordIn(text);
   const [ts, sessionId, agentId] = ['ts', 'sessionId', 'agentId'].map((key) => readString(note, key));
   const given = readString(note, 'text');
   if (!ts || !sessionId || !agentId || given === undefined) return undefined;
-  return {
-    ts,
-    sessionId,
-    agentId,
-    agentType: readString(note, 'agentType') ?? null,
-    project: readString(note, 'project') ?? 'unknown',
-    projectPath: readString(note, 'projectPath') ?? '',
-    text: given,
-  };
+  const agentType = readString(note, 'agentType') ?? null;
+  const project = readString(note, 'project') ?? 'unknown';
+  const projectPath = readString(note, 'projectPath') ?? '';
+  return { ts, sessionId, agentId, agentType, project, projectPath, text: given };
 }
 
 /** The newest first. */

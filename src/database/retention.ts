@@ -7,25 +7,18 @@ const ROWS_PER_TABLE_MAX = 2000;
 
 /** How each table forgets: its time column, for how many times the retention of events its rows are kept, its key. */
 type Table = { name: string; time: string; factor: number; key?: string; only?: string };
+/** What the user decided is his, and undo needs it. */
+const UNDECIDED = "status NOT IN ('applied', 'dismissed')";
 const TABLES: readonly Table[] = [
   { name: 'events', time: 'ts', factor: 1 },
   { name: 'spool_taken', time: 'ts', factor: 1, key: 'name' },
   { name: 'error_kb', time: 'COALESCE(last_used, ts)', factor: 4 },
   { name: 'analysis_cache', time: 'ts', factor: 4 },
   { name: 'feedback', time: 'ts', factor: 12 },
-  // What the user decided is his, and undo needs it.
-  {
-    name: 'suggestions',
-    time: 'last_ts',
-    factor: 12,
-    key: 'id',
-    only: "status NOT IN ('applied', 'dismissed')",
-  },
+  { name: 'suggestions', time: 'last_ts', factor: 12, key: 'id', only: UNDECIDED },
   { name: 'analysis_runs', time: 'ts', factor: 4 },
   { name: 'given_contexts', time: 'ts', factor: 1 },
 ];
-
-export type Pruned = { readonly removed: number; readonly isComplete: boolean };
 
 /**
  * Removes what is older than `retentionDays` (REQ-DC-004): at most `rowsMax` rows of each table in one transaction,
@@ -37,7 +30,7 @@ export function pruneOldEvents(
   now: Date,
   db: Db,
   rowsMax = ROWS_PER_TABLE_MAX,
-): Pruned {
+): { removed: number; isComplete: boolean } {
   return db.sqlite.transaction(() => {
     let removed = 0;
     let isComplete = true;

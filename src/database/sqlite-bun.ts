@@ -1,15 +1,12 @@
 import { constants, Database } from 'bun:sqlite';
-import { filesOpened, noDatabaseFile, type OpenOptions, type Sqlite, snapshotUri } from './sqlite.ts';
+import { type OpenOptions, refusePipes, type Sqlite, snapshotUri } from './sqlite.ts';
 
 /** A snapshot costs nothing here: the file is read as it stands. */
 export const IS_SNAPSHOT_CHEAP = true;
 
 /** Opens a database with Bun's own SQLite. Throws an error with a `code` such as SQLITE_CANTOPEN. */
 export function openSqlite(path: string, options: OpenOptions): Sqlite {
-  // Bun's size of a pipe or a device.
-  for (const file of filesOpened(path)) {
-    if (Bun.file(file).size === Number.POSITIVE_INFINITY) throw noDatabaseFile(path);
-  }
+  refusePipes(path, (file) => Bun.file(file).size === Number.POSITIVE_INFINITY);
   const database = openDatabase(path, options);
   if (options.mode !== 'snapshot') database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
   // A hook is often the only process on the database: without this each would make the log's two files anew. An empty

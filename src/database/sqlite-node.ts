@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { default as BetterSqlite } from 'better-sqlite3';
-import { filesOpened, noDatabaseFile, type OpenOptions, type Sqlite } from './sqlite.ts';
+import { type OpenOptions, refusePipes, type Sqlite } from './sqlite.ts';
 
 const WAL_MARKS_AT = 18;
 
@@ -13,10 +13,10 @@ export const IS_SNAPSHOT_CHEAP = false;
  */
 export function openSqlite(path: string, options: OpenOptions): Sqlite {
   const Database = loadDriver();
-  for (const file of filesOpened(path)) {
+  refusePipes(path, (file) => {
     const stats = process.getBuiltinModule('node:fs').statSync(file, { throwIfNoEntry: false });
-    if (stats && !stats.isFile() && !stats.isDirectory()) throw noDatabaseFile(path);
-  }
+    return stats !== undefined && !stats.isFile() && !stats.isDirectory();
+  });
   const source = options.mode === 'snapshot' ? readSnapshot(path) : path;
   const database = new Database(source, {
     readonly: options.mode !== 'write',

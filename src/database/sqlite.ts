@@ -31,10 +31,11 @@ export interface Sqlite {
   close(): void;
 }
 
-/** `read` never creates a file; `snapshot` also reads where SQLite may not write its lock files beside it. */
-export type OpenMode = 'read' | 'write' | 'snapshot';
-
-export type OpenOptions = { readonly mode: OpenMode; readonly busyTimeoutMs: number };
+export type OpenOptions = {
+  /** `read` never creates a file; `snapshot` also reads where SQLite may not write its lock files beside it. */
+  readonly mode: 'read' | 'write' | 'snapshot';
+  readonly busyTimeoutMs: number;
+};
 
 /** The result code's name of an SQLite error (`SQLITE_BUSY`), or undefined for any other error. */
 export function sqliteErrorCode(error: unknown): string | undefined {
@@ -47,12 +48,8 @@ export function snapshotUri(path: string): string {
   return `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`;
 }
 
-/** What is said of a pipe or a device in a database's place: SQLite would wait for its other end, for ever. */
-export function noDatabaseFile(path: string): Error {
-  return new Error(`Cannot open the database "${path}": a pipe or a device stands there or beside it`);
-}
-
-/** The files that SQLite opens without looking what they are. */
-export function filesOpened(path: string): readonly string[] {
-  return [path, `${path}-journal`];
+/** Refuses a pipe or a device among the files that SQLite opens without a look: it would wait for its other end, for ever. */
+export function refusePipes(path: string, isPipe: (file: string) => boolean): void {
+  if (isPipe(path) || isPipe(`${path}-journal`))
+    throw new Error(`Cannot open the database "${path}": a pipe or a device stands there or beside it`);
 }

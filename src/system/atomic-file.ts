@@ -36,7 +36,7 @@ const TEMPORARY_END = /^[0-9a-f-]{36}\.tmp$/;
 export function writeFileAtomic(
   path: string,
   bytes: string | Uint8Array,
-  options: { readonly mode?: number } = {},
+  { mode }: { readonly mode?: number } = {},
 ): void {
   const target = resolveLinks(path);
   const existing = statOrUndefined(target);
@@ -46,8 +46,9 @@ export function writeFileAtomic(
   throughTemporary(target, (temporary) => {
     withOpenFile(temporary, 'wx', (file) => {
       writeFileSync(file, bytes);
-      if (existing !== undefined) keepOwner(file, existing);
-      fchmodSync(file, options.mode ?? modeOf(existing) ?? PRIVATE_FILE_MODE);
+      // With `sudo` the new file would belong to root, and its owner could no longer read it. Only root may give one away.
+      if (existing !== undefined) lookOr(() => fchownSync(file, existing.uid, existing.gid), undefined);
+      fchmodSync(file, mode ?? (existing ? modeOf(existing) : PRIVATE_FILE_MODE));
       fsyncSync(file);
     });
   });
@@ -76,7 +77,7 @@ export function ensurePrivateDirectory(path: string): DirectoryChange {
   const existing = statOrUndefined(path);
   if (existing === undefined) return { kind: 'created', directories: makeDirectories(path) };
   if (!existing.isDirectory()) throw new Error(`Cannot make the directory "${path}": a file stands there`);
-  const modeBefore = modeOf(existing) ?? PRIVATE_DIRECTORY_MODE;
+  const modeBefore = modeOf(existing);
   if (modeBefore !== PRIVATE_DIRECTORY_MODE) chmodSync(path, PRIVATE_DIRECTORY_MODE);
   return { kind: 'existed', modeBefore };
 }
@@ -130,23 +131,11 @@ function throughTemporary(target: string, fill: (temporary: string) => void): vo
     rmSync(temporary, { force: true });
     throw new Error(`Cannot write "${target}": ${reasonOf(cause)}`, { cause });
   }
-  syncDirectory(directory);
+  // Makes the rename itself durable. Windows cannot open a directory for this; the file is whole either way.
+  lookOr(() => withOpenFile(directory, 'r', fsyncSync), undefined);
 }
 
-/** Makes the rename itself durable. Not every system can; the file is whole either way. */
-function syncDirectory(directory: string): void {
-  lookOr(() => withOpenFile(directory, 'r', fsyncSync), undefined); // Windows cannot open a directory for this.
-}
-
-/** With `sudo` the new file would otherwise belong to root, and its owner could no longer read it. */
-function keepOwner(file: number, existing: Stats): void {
-  // Only root may give a file away; for everybody else the owner is already right, or cannot be.
-  lookOr(() => fchownSync(file, existing.uid, existing.gid), undefined);
-}
-
-function modeOf(stats: Stats | undefined): number | undefined {
-  return stats === undefined ? undefined : stats.mode & 0o7777;
-}
+const modeOf = ({ mode }: Stats): number => mode & 0o7777;
 
 function statOrUndefined(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });

@@ -64,7 +64,11 @@ const STALE_MS = 3_600_000;
  */
 export function withTemporaryDirectory<T>(parent: string, name: string, work: (directory: string) => T): T {
   mkdirSync(parent, { recursive: true, mode: 0o700 });
-  removeStale(parent, name);
+  for (const entry of readdirSync(parent).filter((one) => one.startsWith(name))) {
+    const path = join(parent, entry);
+    const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - modifiedMs >= STALE_MS) rmSync(path, { recursive: true, force: true });
+  }
   const directory = mkdtempSync(join(parent, name));
   try {
     return work(directory);
@@ -73,34 +77,19 @@ export function withTemporaryDirectory<T>(parent: string, name: string, work: (d
   }
 }
 
-function removeStale(parent: string, name: string): void {
-  for (const entry of readdirSync(parent).filter((one) => one.startsWith(name))) {
-    const path = join(parent, entry);
-    const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (Date.now() - modifiedMs >= STALE_MS) rmSync(path, { recursive: true, force: true });
-  }
-}
-
 export type FoundFile = { readonly path: string; readonly bytes: number; readonly modifiedMs: number };
 
 export type Unreadable = { readonly path: string; readonly reason: string };
-
-type Found = {
-  /** Each under its real path, in alphabetical order. */
-  readonly files: readonly FoundFile[];
-  readonly unreadable: readonly Unreadable[];
-  /** Symbolic links to directories: they may lead anywhere, also back. */
-  readonly linksNotFollowed: number;
-};
 
 const DEPTH_MAX = 12;
 const FILES_MAX = 1_000_000;
 
 /**
- * The files below a directory whose names end in this way; a file itself is what is found when it is given. Links to
- * files are followed, links below the directory to other directories are not. Never throws.
+ * The files below a directory whose names end in this way, each under its real path, in alphabetical order; a file itself
+ * is what is found when it is given. Links to files are followed, links below the directory to other directories are not:
+ * they may lead anywhere, also back. Never throws.
  */
-export function findFiles(root: string, ending: string): Found {
+export function findFiles(root: string, ending: string) {
   const files = new Map<string, FoundFile>();
   const unreadable: Unreadable[] = [];
   let linksNotFollowed = 0;

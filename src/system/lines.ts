@@ -5,16 +5,12 @@ import { LongJson } from '../core/long-json.ts';
 import { withOpenFile } from './files.ts';
 
 /** A line of a file and where it lies; `end` is behind its line end. `bytes` are valid until the next line is asked for. */
-type Line =
-  | {
-      readonly kind: 'line';
-      readonly bytes: Uint8Array;
-      readonly start: number;
-      readonly end: number;
-      /** False for the last line of a file that does not end in a line end: somebody may be writing it. */
-      readonly isEnded: boolean;
-    }
-  | { readonly kind: 'too-long'; readonly start: number; readonly end: number; readonly isEnded: boolean };
+type Line = {
+  readonly start: number;
+  readonly end: number;
+  /** False for the last line of a file that does not end in a line end: somebody may be writing it. */
+  readonly isEnded: boolean;
+} & ({ readonly kind: 'line'; readonly bytes: Uint8Array } | { readonly kind: 'too-long' });
 
 export type LineOptions = {
   /** Where the first line begins. */

@@ -110,8 +110,8 @@ export function isJudged(identity: ProcessIdentity): boolean {
  * own it means another process, or none, also when the state directory is the same.
  */
 function isSeenFromHere({ boot }: ProcessIdentity): boolean {
-  const [thenBoot, thenNamespace] = partsOf(boot);
-  const [nowBoot, nowNamespace] = partsOf(currentBoot());
+  const [thenBoot, thenNamespace = ''] = boot.split('/');
+  const [nowBoot, nowNamespace = ''] = currentBoot().split('/');
   if (thenBoot !== nowBoot) return false;
   return thenNamespace === '' || nowNamespace === '' || thenNamespace === nowNamespace;
 }
@@ -139,14 +139,8 @@ function bootAsSystemSays(): string {
 
 /** Whether the process was seen before the system was last started: then nothing of it lives. */
 export function isOtherBoot({ boot }: ProcessIdentity): boolean {
-  const [then] = partsOf(boot);
-  const [now] = partsOf(currentBoot());
+  const [then, now] = [boot, currentBoot()].map((one) => one.split('/')[0]);
   return then !== '' && now !== '' && then !== now;
-}
-
-function partsOf(boot: string): readonly [boot: string, namespace: string] {
-  const [start = '', namespace = ''] = boot.split('/');
-  return [start, namespace];
 }
 
 /** What Linux says of a living process; undefined when there is none. */
@@ -167,7 +161,8 @@ export function startAsPsSays(pid: number): string {
   return process.platform === 'win32' ? '' : ask('ps', ['-o', 'lstart=', '-p', String(pid)]);
 }
 
-function ask(program: string, args: readonly string[]): string {
+/** What a program of the system prints, without white space around it; empty when it cannot be run. */
+export function ask(program: string, args: readonly string[]): string {
   const env = { ...process.env, TZ: 'UTC', LC_ALL: 'C' };
   const { stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: ASK_TIMEOUT_MS, env });
   return typeof stdout === 'string' ? stdout.trim() : '';

@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { constants, readdirSync, readFileSync, readlinkSync, statSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lookOr } from '../core/guards.ts';
 import { withOpenFile } from './files.ts';
 import {
+  ask,
   identityNow,
   identityOf,
   isSameProcess,
@@ -16,8 +16,6 @@ import {
 
 /** A variable of the environment by which processes are recognised that have left their group. */
 export type Marker = { readonly name: string; readonly value: string };
-
-const ASK_TIMEOUT_MS = 2000;
 
 /** All processes that come from these, without themselves. What has been given away to init is not among them. */
 export function descendantsOf(...pids: readonly number[]): number[] {
@@ -55,12 +53,8 @@ function writersOf(files: readonly string[]): number[] {
 /** By their numbers. To look at more than the name of a file may take for ever when a network is between. */
 function openFiles(pid: number, names: ReadonlySet<string>): string[] {
   const numbers = lookOr(() => readdirSync(`/proc/${pid}/fd`), []);
-  return numbers.filter((number) => names.has(openName(pid, number)));
-}
-
-function openName(pid: number, number: string): string {
-  const path = lookOr(() => readlinkSync(`/proc/${pid}/fd/${number}`), '');
-  return basename(path).replace(/ \(deleted\)$/, '');
+  const path = (number: string) => lookOr(() => readlinkSync(`/proc/${pid}/fd/${number}`), '');
+  return numbers.filter((number) => names.has(basename(path(number)).replace(/ \(deleted\)$/, '')));
 }
 
 /** Which file it is, whatever its name has become. */
@@ -92,14 +86,12 @@ function processTable(): Entry[] {
       return stat === undefined ? [] : [{ pid, ...stat }];
     });
   }
-  const asked = spawnSync('ps', ['-axo', 'pid=,ppid=,pgid='], {
-    encoding: 'utf8',
-    timeout: ASK_TIMEOUT_MS,
-  });
-  return (asked.stdout ?? '').split('\n').flatMap((line) => {
-    const [pid = 0, parent = 0, group = 0] = line.trim().split(/\s+/).map(Number);
-    return pid > 0 ? [{ pid, parent, group, session: group }] : [];
-  });
+  return ask('ps', ['-axo', 'pid=,ppid=,pgid='])
+    .split('\n')
+    .flatMap((line) => {
+      const [pid = 0, parent = 0, group = 0] = line.trim().split(/\s+/).map(Number);
+      return pid > 0 ? [{ pid, parent, group, session: group }] : [];
+    });
 }
 
 /** A system without /proc does not tell. */
@@ -135,12 +127,12 @@ const KILL_ROUNDS_MAX = 40;
  * nothing is there. `survivors`: what lives on. Never throws.
  */
 export async function endProcesses(request: EndRequest): Promise<{ readonly survivors: readonly number[] }> {
-  const known = new KnownProcesses(request);
+  const known = knownProcesses(request);
   if (known.look().length === 0) return { survivors: [] };
-  const leader = request.leader;
+  const { leader } = request;
   if (leader !== null && request.polite !== 'SIGTERM' && isSameProcess(leader)) {
     signal(leader, request.polite);
-    await goneWithin(leader, POLITE_MS);
+    for (let waited = 0; waited < POLITE_MS && isSameProcess(leader); waited += POLL_MS) await sleep(POLL_MS);
     if (known.look().length === 0) return { survivors: [] };
   }
   for (const one of known.look()) signal(one, 'SIGTERM');
@@ -152,60 +144,40 @@ export async function endProcesses(request: EndRequest): Promise<{ readonly surv
   return { survivors: known.look().map(({ pid }) => pid) };
 }
 
-/** All processes that have ever been seen to belong to the one that is ended. */
-class KnownProcesses {
-  readonly #request: EndRequest;
-  readonly #seen = new Map<number, ProcessIdentity>();
-
-  constructor(request: EndRequest) {
-    this.#request = request;
-    if (request.leader !== null && isSameProcess(request.leader)) this.#add(request.leader);
-  }
-
-  /** Those that live, with what has come to them since. */
-  look(): ProcessIdentity[] {
-    const { marker, files = [] } = this.#request;
-    const group = this.#group();
-    const living = this.#living();
+/** All processes that have ever been seen to belong to the one that is ended; `look` finds what has come to them since. */
+function knownProcesses({ leader, marker, files = [] }: EndRequest) {
+  const seen = new Map<number, ProcessIdentity>();
+  if (leader !== null && isSameProcess(leader)) seen.set(leader.pid, leader);
+  const living = () => [...seen.values()].filter(isSameProcess);
+  const look = () => {
     const found = [
-      ...descendantsOf(...living.map(({ pid }) => pid)),
-      ...(group === null ? [] : inSession(group)),
+      ...descendantsOf(...living().map(({ pid }) => pid)),
+      ...groupOf(leader),
       ...(marker === null ? [] : withMarker(marker)),
       ...writersOf(files),
     ];
     for (const pid of found) {
       const identity = pid === process.pid ? undefined : identityOf(pid);
-      if (identity !== undefined) this.#add(identity);
+      if (identity !== undefined) seen.set(pid, identity);
     }
-    return this.#living();
-  }
-
-  async areGoneWithin(ms: number): Promise<boolean> {
+    return living();
+  };
+  const areGoneWithin = async (ms: number) => {
     for (let waited = 0; waited < ms; waited += POLL_MS) {
-      if (this.#living().length === 0 && this.look().length === 0) return true;
+      if (living().length === 0 && look().length === 0) return true;
       await sleep(Math.min(POLL_MS, ms - waited));
     }
-    return this.look().length === 0;
-  }
-
-  /** The group's id is free again when all of it are gone; then it may be that of a process which is none of ours. */
-  #group(): number | null {
-    const { leader } = this.#request;
-    const holder = leader === null ? undefined : identityOf(leader.pid);
-    return leader === null || (holder !== undefined && holder.start !== leader.start) ? null : leader.pid;
-  }
-
-  #add(identity: ProcessIdentity): void {
-    this.#seen.set(identity.pid, identity);
-  }
-
-  #living(): ProcessIdentity[] {
-    return [...this.#seen.values()].filter(isSameProcess);
-  }
+    return look().length === 0;
+  };
+  return { look, areGoneWithin };
 }
 
-async function goneWithin(one: ProcessIdentity, ms: number): Promise<void> {
-  for (let waited = 0; waited < ms && isSameProcess(one); waited += POLL_MS) await sleep(POLL_MS);
+/** The group's id is free again when all of it are gone; then it may be that of a process which is none of ours. */
+function groupOf(leader: ProcessIdentity | null): number[] {
+  const holder = leader === null ? undefined : identityOf(leader.pid);
+  return leader === null || (holder !== undefined && holder.start !== leader.start)
+    ? []
+    : inSession(leader.pid);
 }
 
 function signal(target: ProcessIdentity, name: NodeJS.Signals): void {

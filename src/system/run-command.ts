@@ -28,12 +28,8 @@ export function findProgram(name: string, env: Environment, platform: string): s
 export function withAbsolutePath(env: Environment, platform: string): Environment {
   const isPath = (name: string) => (platform === 'win32' ? name.toUpperCase() : name) === 'PATH';
   const absolute = (path: string) => path.split(delimiter).filter(isAbsolute).join(delimiter);
-  return Object.fromEntries(
-    Object.entries(env).map(([name, value]) => [
-      name,
-      isPath(name) && value !== undefined ? absolute(value) : value,
-    ]),
-  );
+  const kept = (name: string, value: string | undefined) => (value && isPath(name) ? absolute(value) : value);
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, kept(name, value)]));
 }
 
 function isExecutableFile(path: string): boolean {
@@ -76,8 +72,10 @@ export async function runCommand(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<CommandResult> {
+  const { env, cwd } = options;
+  const detached = process.platform !== 'win32'; // Its own group, so that the group can be ended.
   try {
-    return await resultOf(start(file, args, options), options);
+    return await resultOf(spawn(file, args, { env, cwd, detached, windowsHide: true }), options);
   } catch (error) {
     return { kind: 'failed', reason: reasonOf(error) };
   }
@@ -96,10 +94,16 @@ function resultOf(child: ChildProcess, { timeoutMs, stdin = '' }: CommandOptions
       child.stderr?.destroy();
       resolve(result);
     };
-    const finish = () => isEnding || settle(ended(child, stdout(), stderr()));
+    const finish = () => {
+      const { exitCode: code, signalCode } = child;
+      if (isEnding) return;
+      if (code !== null) settle({ kind: 'exited', code, stdout: stdout(), stderr: stderr() });
+      else settle({ kind: 'failed', reason: `ended by ${signalCode ?? 'an unknown cause'}` });
+    };
     const limit = setTimeout(async () => {
       isEnding = true;
-      await endGroup(child);
+      const leader = child.pid === undefined ? null : identityNow(child.pid);
+      await endProcesses({ leader, polite: 'SIGTERM', graceMs: KILL_DELAY_MS, marker: null });
       settle({ kind: 'timed-out' });
     }, timeoutMs);
     child.once('error', (error) => settle({ kind: 'failed', reason: error.message }));
@@ -113,11 +117,6 @@ function resultOf(child: ChildProcess, { timeoutMs, stdin = '' }: CommandOptions
   });
 }
 
-function start(file: string, args: readonly string[], { env, cwd }: CommandOptions): ChildProcess {
-  const detached = process.platform !== 'win32'; // Its own group, so that the group can be ended.
-  return spawn(file, args, { env, cwd, stdio: ['pipe', 'pipe', 'pipe'], detached, windowsHide: true });
-}
-
 function collect(stream: NodeJS.ReadableStream | null): () => string {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -127,17 +126,6 @@ function collect(stream: NodeJS.ReadableStream | null): () => string {
     if (taken.length > 0) chunks.push(taken);
   });
   return () => Buffer.concat(chunks).toString('utf8');
-}
-
-function ended(child: ChildProcess, stdout: string, stderr: string): CommandResult {
-  if (child.exitCode !== null) return { kind: 'exited', code: child.exitCode, stdout, stderr };
-  return { kind: 'failed', reason: `ended by ${child.signalCode ?? 'an unknown cause'}` };
-}
-
-async function endGroup({ pid }: ChildProcess): Promise<void> {
-  if (pid === undefined) return;
-  const leader = identityNow(pid);
-  await endProcesses({ leader, polite: 'SIGTERM', graceMs: KILL_DELAY_MS, marker: null });
 }
 
 /**
@@ -165,19 +153,13 @@ type DetachedOptions = {
   readonly stderr?: string;
 };
 
-type Started = {
-  readonly pid: number;
-  /** Resolves when the process has ended; never when this process ends before. */
-  readonly exited: Promise<Exit>;
-};
-
 const PRIVATE_FILE_MODE = 0o600;
 
 /**
  * Starts a program without a shell, in a session and process group of its own: it lives on when this process ends, which
- * does not wait for it. @throws Error that says why it cannot be started.
+ * does not wait for it. `exited` resolves when it has ended. @throws Error that says why it cannot be started.
  */
-export function startDetached(file: string, args: readonly string[], options: DetachedOptions): Started {
+export function startDetached(file: string, args: readonly string[], options: DetachedOptions) {
   const opened: number[] = [];
   const open = (path: string | undefined, flags: 'r' | 'w'): number | 'ignore' => {
     if (path === undefined) return 'ignore';
@@ -189,20 +171,16 @@ export function startDetached(file: string, args: readonly string[], options: De
     const { env, cwd } = options;
     const stdio = [open(options.stdin, 'r'), open(options.stdout, 'w'), open(options.stderr, 'w')];
     const child = spawned(file, args, { env, cwd, stdio, detached: true, windowsHide: true });
-    const exited = exitOf(child);
+    const exited = new Promise<Exit>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+      child.once('error', () => {}); // That it could not be started is seen by the missing id.
+    });
     if (child.pid === undefined) throw new Error(`Cannot start "${file}": ${whyNot(file, cwd)}`);
     child.unref();
     return { pid: child.pid, exited };
   } finally {
     for (const handle of opened) closeSync(handle);
   }
-}
-
-function exitOf(child: ChildProcess): Promise<Exit> {
-  return new Promise((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
-    child.once('error', () => {}); // That it could not be started is seen by the missing id.
-  });
 }
 
 /** What is no program is refused by the system at once. */

@@ -57,12 +57,9 @@ async function receive(received: Received, bytesMax: number): Promise<unknown> {
 function interpret({ chunks, bytes }: Received, bytesMax: number): HookInput {
   if (bytes === 0) return { kind: 'empty' };
   const text = decode(chunks).slice(0, bytesMax);
-  if (bytes > bytesMax) {
-    const value = parseJsonPrefix(text);
-    return value === undefined ? { kind: 'unreadable', bytes } : { kind: 'cut', value };
-  }
-  const value = parseJson(text);
-  return value === undefined ? { kind: 'unreadable', bytes } : { kind: 'json', value };
+  const isCut = bytes > bytesMax;
+  const value = isCut ? parseJsonPrefix(text) : parseJson(text);
+  return value === undefined ? { kind: 'unreadable', bytes } : { kind: isCut ? 'cut' : 'json', value };
 }
 
 function endsWithBrace(chunk: Uint8Array): boolean {

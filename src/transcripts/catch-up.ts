@@ -7,11 +7,13 @@ import {
   type TranscriptSession,
 } from '../clients/claude/transcript-files.ts';
 import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
-import { isRecord, parseJson, readString, readTexts } from '../core/guards.ts';
+import { lookOr, readString, readTexts } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
+import { recordIn } from '../database/sqlite.ts';
 import { attempt, type CatchUpLimits, type CaughtUp, type HookRun, projectAt } from '../hooks/invocation.ts';
 import { learnSession } from '../lessons/learn-project.ts';
+import type { FoundFile } from '../system/files.ts';
 import { pathExists } from '../system/runtime-bun.ts';
 import { progressInDatabase, readPlace } from './imports-store.ts';
 import { type ReadSession, readSession } from './session-import.ts';
@@ -40,18 +42,14 @@ export function catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: 
   if (!isThere && agent === undefined) return learnFromHandedCalls(run, limits, forWriting);
   const db = forWriting();
   const unreadable: string[] = [];
+  const isWanted = ({ path, bytes }: FoundFile) => {
+    const place = readPlace(path, db);
+    if (place === undefined || place.bytesSeen !== bytes) return true;
+    // A hook that is handed a call also looks at open lines: there stands what the agent said before it.
+    return event.name === 'PostToolUseFailure' && place.bytesDone < bytes;
+  };
   const session = findSession(
-    {
-      main,
-      agent,
-      isWanted: ({ path, bytes }) => {
-        const place = readPlace(path, db);
-        if (place === undefined || place.bytesSeen !== bytes) return true;
-        // A hook that is handed a call also looks at open lines: there stands what the agent said before it.
-        return event.name === 'PostToolUseFailure' && place.bytesDone < bytes;
-      },
-      onUnreadable: (path) => unreadable.push(path),
-    },
+    { main, agent, isWanted, onUnreadable: (path) => unreadable.push(path) },
     progressInDatabase(db),
   );
   if (unreadable.includes(main)) note('unreadable', main, run);
@@ -139,18 +137,12 @@ const UNREAD_REASONS = ['missing', 'unreadable', 'unknown'] as const;
 type UnreadReason = (typeof UNREAD_REASONS)[number];
 
 /** A session that had hooks, but no transcript that could be read. */
-type Unread = {
-  readonly ts: string;
-  readonly sessionId: string;
-  readonly path: string;
-  readonly reason: UnreadReason;
-};
+type Unread = Readonly<Record<'ts' | 'sessionId' | 'path', string>> & { readonly reason: UnreadReason };
 
 /** The newest one, and the sessions, newest last, within a few days of each other. */
 export type UnreadNote = Unread & { readonly sessions: number; readonly sessionIds: readonly string[] };
 
 const SESSIONS_MAX = 50;
-
 const NOTE_AGE_MAX_MS = 7 * 86_400_000;
 
 /** Notes it in one small file, for `status` and `doctor`. Never throws. */
@@ -158,19 +150,17 @@ export function noteUnread(unread: Unread, paths: StatePaths): void {
   const earlier = readUnreadNote(paths, new Date(unread.ts));
   const others = (earlier?.sessionIds ?? []).filter((id) => id !== unread.sessionId);
   const sessionIds = [...others, unread.sessionId].slice(-SESSIONS_MAX);
-  try {
+  // Where it cannot be written, the next hook that meets the same notes it.
+  lookOr(() => {
     mkdirSync(dirname(paths.unreadNote), { recursive: true, mode: 0o700 });
     if (statSync(paths.unreadNote, { throwIfNoEntry: false })?.isFile() === false) return;
     writeFileSync(paths.unreadNote, JSON.stringify({ ...unread, sessionIds }), { mode: 0o600 });
-  } catch {
-    // The next hook that meets the same notes it.
-  }
+  }, undefined);
 }
 
 /** The note, unless it is a week old. Never throws. */
 export function readUnreadNote(paths: StatePaths, now: Date): UnreadNote | undefined {
-  const note = parseJson(readTextFile(paths.unreadNote) ?? '');
-  if (!isRecord(note)) return undefined;
+  const note = recordIn(readTextFile(paths.unreadNote));
   const [ts = '', sessionId, path] = ['ts', 'sessionId', 'path'].map((key) => readString(note, key));
   const reason = UNREAD_REASONS.find((one) => one === note.reason);
   const isRecent = now.getTime() - Date.parse(ts) < NOTE_AGE_MAX_MS;

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { listTranscripts, type TranscriptSession } from '../clients/claude/transcript-files.ts';
-import { type PassedOver, ReadingBudget } from '../clients/claude/transcript-reader.ts';
+import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { pruneOldEvents } from '../database/retention.ts';
@@ -9,7 +9,7 @@ import { learnProject } from '../lessons/learn-project.ts';
 import { lookAtRepository } from '../lessons/repository.ts';
 import { unlearntProjects } from '../lessons/store/lesson-log.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
-import { type Unreadable, withTemporaryDirectory } from '../system/files.ts';
+import { withTemporaryDirectory } from '../system/files.ts';
 import { fileStamp } from '../system/runtime-bun.ts';
 import { countFixes, loadProgress, progressByFile } from './imports-store.ts';
 import {
@@ -27,13 +27,7 @@ export type ImportOptions = Omit<TranscriptImport, 'inTurn'> & {
   readonly isRehearsal: boolean;
 };
 
-export type ImportReport = {
-  readonly transcripts: TranscriptReport;
-  /** How many more errors have a known fix now. */
-  readonly fixes: number;
-  /** Rows that were removed at the end because of their age; what they taught stays. */
-  readonly removed: number;
-};
+export type ImportReport = ReturnType<typeof importInto>;
 
 /** How the directory of a copied database begins. */
 const COPY = 'import-';
@@ -55,7 +49,8 @@ export function importAll(options: ImportOptions): ImportReport {
   });
 }
 
-function importInto(options: ImportOptions, db: Db): ImportReport {
+/** `fixes`: how many more errors have one now. `removed`: rows that were too old; what they taught stays. */
+function importInto(options: ImportOptions, db: Db) {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);
@@ -92,68 +87,42 @@ export type TranscriptImport = PastOptions & {
   readonly onProgress: (progress: TranscriptProgress) => void;
 };
 
-export type TranscriptProgress = {
-  readonly sessions: number;
-  readonly bytes: number;
-  readonly bytesDone: number;
-};
+export type TranscriptProgress = Readonly<Record<'sessions' | 'bytes' | 'bytesDone', number>>;
 
-export type TranscriptReport = {
-  readonly filesFound: number;
-  readonly filesUnchanged: number;
-  readonly sessions: number;
-  readonly bytes: number;
-  /** New rows of `events`, by type. */
-  readonly added: Readonly<Record<string, number>>;
-  /** Events that were there already, from the hooks or from an earlier import. */
-  readonly known: number;
-  readonly passedOver: Readonly<PassedOver> & {
-    /** Sessions of our own analysis. */
-    readonly analyses: number;
-    /** Sessions of other projects, or of another time, than was asked for. */
-    readonly notAskedFor: number;
-    readonly linksNotFollowed: number;
-  };
-  readonly unreadable: readonly Unreadable[];
-  /** The projects of which there are new calls. */
-  readonly projects: readonly string[];
-};
+export type TranscriptReport = ReturnType<typeof importTranscripts>;
 
 /**
  * Takes in what past sessions did, in the order in which it happened, as if the hooks had been there: by the same
  * decisions, the same recordings. Can be repeated, and stopped anywhere. A file that cannot be read costs only itself.
  * Throws what SQLite throws.
  */
-export function importTranscripts(options: TranscriptImport, db: Db): TranscriptReport {
+export function importTranscripts(options: TranscriptImport, db: Db) {
   const progress = loadProgress(db);
   const listing = listTranscripts(options.roots, progressByFile(progress));
   const contexts = new PastContexts(options);
   const sessions = listing.sessions.filter((session) => isAskedFor(session, contexts, options));
   const bytes = sessions.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes - file.from, 0);
-  const run = new SessionImport(
-    {
-      ...options,
-      contexts,
-      onProgress: (bytesDone) => options.onProgress({ sessions: sessions.length, bytes, bytesDone }),
-      budget: new ReadingBudget(),
-      lookBackBytes: LOOK_BACK_BYTES,
-    },
-    db,
-  );
+  const onProgress = (bytesDone: number) =>
+    options.onProgress({ sessions: sessions.length, bytes, bytesDone });
+  const reading = { contexts, budget: new ReadingBudget(), lookBackBytes: LOOK_BACK_BYTES, onProgress };
+  const run = new SessionImport({ ...options, ...reading }, db);
   for (const session of sessions) run.take(session);
   run.write();
   const { added, known, analyses, passedOver, unreadable, projects } = run;
   const { filesFound, filesUnchanged, linksNotFollowed } = listing;
+  // Of other projects, or of another time.
   const notAskedFor = listing.sessions.length - sessions.length;
   return {
     filesFound,
     filesUnchanged,
     sessions: sessions.length - analyses,
     bytes,
+    /** New rows of `events` by type, and how many were there already, from the hooks or from an earlier import. */
     added,
     known,
     passedOver: { ...passedOver, analyses, notAskedFor, linksNotFollowed },
     unreadable: [...listing.unreadable, ...unreadable],
+    /** Those of which there are new calls. */
     projects: [...projects],
   };
 }

@@ -1,24 +1,31 @@
 import type { FileProgress, TranscriptPlace } from '../clients/claude/transcript-files.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
-import type { Row } from '../database/sqlite.ts';
+import type { Row, Value } from '../database/sqlite.ts';
 import type { Recording } from '../hooks/decision.ts';
 import { apply, applySpool } from '../hooks/store/record.ts';
 import { newestEvent } from '../lessons/store/lesson-log.ts';
 
 /** The places of many files, by their paths. */
-export type ImportProgress = Map<string, TranscriptPlace>;
+type Places = ReadonlyMap<string, TranscriptPlace>;
+
+function placesWhere(condition: string, values: Value[], db: Db): Places {
+  const sql = `SELECT path, bytes_done AS done, bytes_seen AS seen, head FROM imports WHERE ${condition}`;
+  const placeIn = ({ head, done, seen }: Row) => {
+    return { head: String(head), bytesDone: Number(done), bytesSeen: Number(seen ?? done) };
+  };
+  return new Map(db.sqlite.all(sql, ...values).map((row) => [String(row.path), placeIn(row)]));
+}
+
+type FindProgress = (path: string, head: string) => FileProgress | undefined;
 
 /** What is known of earlier imports. */
-export function loadProgress(db: Db): ImportProgress {
-  const rows = db.sqlite.all('SELECT path, bytes_done, bytes_seen, head FROM imports');
-  return new Map(rows.map((row) => [String(row.path), placeIn(row)]));
+export function loadProgress(db: Db): Places {
+  return placesWhere('1', [], db);
 }
 
 /** Finds a file by its path, and otherwise by its name and how it begins: a directory may be renamed or copied. */
-export function progressByFile(
-  progress: ImportProgress,
-): (path: string, head: string) => FileProgress | undefined {
+export function progressByFile(progress: Places): FindProgress {
   const elsewhere = new Map<string, TranscriptPlace>();
   for (const [path, place] of progress) {
     const key = `${nameOf(path)}\n${place.head}`;
@@ -33,26 +40,17 @@ export function progressByFile(
 }
 
 /** As progressByFile(), for the few files of one session: asks the database for each. */
-export function progressInDatabase(db: Db): (path: string, head: string) => FileProgress | undefined {
+export function progressInDatabase(db: Db): FindProgress {
   return (path, head) => {
     const own = readPlace(path, db);
     if (own?.head === head) return own;
-    const others = db.sqlite.all(
-      'SELECT path, bytes_done, bytes_seen, head FROM imports WHERE head = ?',
-      head,
-    );
-    return progressByFile(new Map(others.map((row) => [String(row.path), placeIn(row)])))(path, head);
+    return progressByFile(placesWhere('head = ?', [head], db))(path, head);
   };
 }
 
 /** How far the file of this path has been read. */
 export function readPlace(path: string, db: Db): TranscriptPlace | undefined {
-  const row = db.sqlite.get('SELECT bytes_done, bytes_seen, head FROM imports WHERE path = ?', path);
-  return row && placeIn(row);
-}
-
-function placeIn({ head, bytes_done: done, bytes_seen: seen }: Row): TranscriptPlace {
-  return { head: String(head), bytesDone: Number(done), bytesSeen: Number(seen ?? done) };
+  return placesWhere('path = ?', [path], db).get(path);
 }
 
 function nameOf(path: string): string {
@@ -113,30 +111,20 @@ export type ImportStep = {
   readonly delayMsMax?: number;
 };
 
-type ImportWritten = {
-  /** How many of the steps have been taken; the others did not fit into the time. */
-  readonly steps: number;
-  /** New rows of `events`, by type. */
-  readonly added: Readonly<Record<string, number>>;
-  /** How many recordings had a row already. */
-  readonly known: number;
-  /** Projects of which there are new calls. */
-  readonly projects: readonly string[];
-};
-
 const IS_CALL = new Set<Recording['kind']>(['tool-use', 'tool-errors']);
 
 /**
  * Writes as many of the steps as fit into the time, one at least. What a hook has recorded already, or an earlier
  * reading, is recognised: calls by their id, prompts by their text and time, sub-agents by their id and time. Rows and
  * places go into one transaction, and whether something is known depends on nothing but the database: a process may be
- * killed anywhere, and several may read the same file at the same time. Throws what SQLite throws.
+ * killed anywhere, and several may read the same file at the same time. Throws what SQLite throws. Returns how many `steps`
+ * it has taken, what it `added` to `events` by type, how many recordings were `known`, and the `projects` of new calls.
  */
 export function writeSteps(
   steps: readonly ImportStep[],
   { now, budgetMs, paths }: { readonly now: Date; readonly budgetMs: number; readonly paths: StatePaths },
   db: Db,
-): ImportWritten {
+) {
   const deadlineMs = performance.now() + budgetMs;
   const { spool, ...written } = db.sqlite.transaction(() => {
     const spool = applySpool(paths, db);

@@ -225,22 +225,15 @@ export function readSession(
   { paths, env, now, budget, isThorough }: SessionReading,
   db: Db,
 ): ReadSession {
-  const contexts = new PastContexts({
+  const past = {
     config: loadConfig(paths),
     env,
-    projectAt: (directory) => projectAt(directory, env),
-  });
-  const reading = new SessionImport(
-    {
-      contexts,
-      paths,
-      now: () => now,
-      inTurn: isThorough ? takingTurns() : (work) => work(),
-      budget,
-      lookBackBytes: isThorough ? LOOK_BACK_BYTES : 0,
-    },
-    db,
-  );
+    projectAt: (directory: string) => projectAt(directory, env),
+  };
+  const inTurn: InTurn = isThorough ? takingTurns() : (work) => work();
+  const lookBackBytes = isThorough ? LOOK_BACK_BYTES : 0;
+  const contexts = new PastContexts(past);
+  const reading = new SessionImport({ contexts, paths, now: () => now, inTurn, budget, lookBackBytes }, db);
   const transcripts = reading.take(session);
   reading.write();
   return { transcripts, projects: reading.projects };

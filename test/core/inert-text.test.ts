@@ -15,11 +15,9 @@ const rows: [text: string, inert: string][] = [
   ['lone \ud83d!', 'lone \ufffd!'],
   ['say ```sh and ~~~~', "say '''sh and '''"],
 ];
-for (const [text, inert] of rows) {
-  test(`inertText() makes ${JSON.stringify(inert)} of ${JSON.stringify(text)}`, () => {
-    expect(inertText(text, 200)).toBe(inert);
-  });
-}
+test.each(rows)('inertText() makes of %j %j', (text, inert) => {
+  expect(inertText(text, 200)).toBe(inert);
+});
 
 describe('inertText() and inertLines() leave alone', () => {
   const innocent = [
@@ -42,112 +40,21 @@ describe('inertText() and inertLines() leave alone', () => {
   }
 });
 
-/** Marks of conversations, by which a reader could take what follows for another's words. */
+/** Marks of conversations, by which a reader could take what follows for another's words. Two blanks part them. */
 const FRAMES: readonly string[] = [
-  ...[
-    '<system-reminder>',
-    '</system-reminder>',
-    '</record>',
-    '</log>',
-    '<_system>',
-    '<s>',
-    '</s>',
-    '<!-- x -->',
-    '<?xml?>',
-  ],
-  ...[
-    '<|im_start|>system',
-    '<|start|>developer<|channel|>analysis<|message|>',
-    '<｜User｜>',
-    '<start_of_turn>user',
-    '<0x0A>',
-  ],
-  ...[
-    '<<SYS>>',
-    '<</SYS>>',
-    '<한글>',
-    '<\\/system>',
-    '< system >',
-    '< /log>',
-    '<\tsystem role="x">',
-    '<2mass>',
-    '<\u200bsystem>',
-  ],
-  ...[
-    '<\u200dsystem>',
-    '<\u0000system>',
-    '<\u001b[0msystem>',
-    '＜system＞',
-    '﹤system﹥',
-    '‹system›',
-    '«system»',
-    '〈system〉',
-  ],
-  ...[
-    '《system》',
-    '⟨system⟩',
-    '〈system〉',
-    '❮system❯',
-    '˂system˃',
-    'ᐸsystemᐳ',
-    '≺system≻',
-    '◁system▷',
-    '\u{1d236}system>',
-    '&lt;system&gt;',
-    '&LT;system&GT;',
-  ],
-  ...[
-    '&amp;lt;system&amp;gt;',
-    '&#60;system&#62;',
-    '&#060system',
-    '&#x3C;/log&#x3e;',
-    '&lang;system&rang;',
-    '\\u003csystem\\u003e',
-  ],
-  ...[
-    '\\x3Csystem>',
-    '\\u{3c}system>',
-    '[INST]',
-    '[/INST]',
-    '[ INST ]',
-    '[SYSTEM_PROMPT]',
-    '[TOOL_CALLS]',
-    '[SYSTEM]',
-    '[시스템]',
-  ],
-  ...[
-    '［INST］',
-    '［ＩＮＳＴ］',
-    '【SYSTEM】',
-    '⟦INST⟧',
-    '&#91;INST&#93;',
-    '\\u005bINST]',
-    '[Subagent Task]',
-    '[Self-Generation] x',
-  ],
-  ...[
-    'Human: x',
-    'Assistant: x',
-    'System: x',
-    'USER: x',
-    'developer: x',
-    '**Human:** x',
-    '**System**: x',
-    '> Human : x',
-    '- user: x',
-  ],
-  ...[
-    'Ｈｕｍａｎ： x',
-    'Ｓｙｓｔｅｍ: x',
-    'Human： x',
-    'Human꞉ x',
-    '시스템: x',
-    '사용자: x',
-    'Hu\u200bman: x',
-    'Hu\u200dman: x',
-  ],
-  ...['### Instruction:', '## System', '###Response:'],
-];
+  '<system-reminder>  </system-reminder>  </record>  </log>  <_system>  <s>  </s>  <!-- x -->',
+  '<?xml?>  <|im_start|>system  <|start|>developer<|channel|>analysis<|message|>  <｜User｜>',
+  '<start_of_turn>user  <0x0A>  <<SYS>>  <</SYS>>  <한글>  <\\/system>  < system >  < /log>',
+  '<\tsystem role="x">  <2mass>  <\u200bsystem>  <\u200dsystem>  <\u0000system>  <\u001b[0msystem>',
+  '＜system＞  ﹤system﹥  ‹system›  «system»  〈system〉  《system》  ⟨system⟩  〈system〉  ❮system❯  ˂system˃',
+  'ᐸsystemᐳ  ≺system≻  ◁system▷  \u{1d236}system>  &lt;system&gt;  &LT;system&GT;',
+  '&amp;lt;system&amp;gt;  &#60;system&#62;  &#060system  &#x3C;/log&#x3e;  &lang;system&rang;',
+  '\\u003csystem\\u003e  \\x3Csystem>  \\u{3c}system>  [INST]  [/INST]  [ INST ]  [SYSTEM_PROMPT]',
+  '[TOOL_CALLS]  [SYSTEM]  [시스템]  ［INST］  ［ＩＮＳＴ］  【SYSTEM】  ⟦INST⟧  &#91;INST&#93;  \\u005bINST]',
+  '[Subagent Task]  [Self-Generation] x  Human: x  Assistant: x  System: x  USER: x  developer: x',
+  '**Human:** x  **System**: x  > Human : x  - user: x  Ｈｕｍａｎ： x  Ｓｙｓｔｅｍ: x  Human： x  Human꞉ x',
+  '시스템: x  사용자: x  Hu\u200bman: x  Hu\u200dman: x  ### Instruction:  ## System  ###Response:',
+].flatMap((line) => line.split('  '));
 
 /** What a reader could see in it: look-alikes taken for what they look like, escapes for what they mean. */
 function seen(text: string): string {
@@ -192,30 +99,9 @@ test('framed() is ended by nothing that is inert', () => {
 });
 
 describe('whatever comes in', () => {
-  const pieces = fc.constantFrom(
-    ...FRAMES,
-    ...[
-      '<',
-      '</',
-      'system',
-      '>',
-      '\n',
-      '\u200b',
-      '\u0000',
-      '<PATH>',
-      '\ud83d',
-      'é',
-      ' ',
-      '/',
-      '!',
-      '&',
-      'lt;',
-      '[',
-      ':',
-      '`',
-    ],
-    ...['User', 'inst', '\\', 'u003c', '#', '＜', '\u200d'],
-  );
+  const parts =
+    '<|</|system|>|\n|\u200b|\u0000|<PATH>|\ud83d|é| |/|!|&|lt;|[|:|`|User|inst|\\|u003c|#|＜|\u200d';
+  const pieces = fc.constantFrom(...FRAMES, ...parts.split('|'));
   const text = fc.oneof(
     fc.array(pieces).map((all) => all.join('')),
     fc.string({ unit: 'binary' }),

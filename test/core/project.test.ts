@@ -39,11 +39,9 @@ const names: [path: string | null | undefined, expected: string][] = [
   [undefined, 'unknown'],
   ['/home/나/프로젝트', '프로젝트'],
 ];
-for (const [path, expected] of names) {
-  test(`getProjectName() returns ${expected} when the path is ${path}`, () => {
-    expect(getProjectName(path)).toBe(expected);
-  });
-}
+test.each(names)('getProjectName() returns of the path %s the name %s', (path, expected) => {
+  expect(getProjectName(path)).toBe(expected);
+});
 
 const paths: [cwd: string | undefined, env: Record<string, string>, expected: string | null][] = [
   ['/cwd', { CLAUDE_PROJECT_DIR: '/project' }, '/project'],
@@ -53,111 +51,71 @@ const paths: [cwd: string | undefined, env: Record<string, string>, expected: st
   [undefined, {}, null],
   ['', {}, null],
 ];
-for (const [cwd, env, expected] of paths) {
-  test(`getProjectPath() returns ${expected} when cwd is ${cwd} and the environment ${JSON.stringify(env)}`, () => {
+test.each(paths)(
+  'getProjectPath() knows for cwd %s and the environment %j the path %s',
+  (cwd, env, expected) => {
     expect(getProjectPath(cwd, env)).toBe(expected);
-  });
-}
+  },
+);
 
-const WORKTREE = { '/w/fix/.git': 'gitdir: /repo/.git/worktrees/fix\n' };
+const REPO = { '/repo/.git': null };
+/** What the `.git` of a directory says. */
+const marked = (directory: string, text: string) => ({ [`${directory}/.git`]: text });
+const WORKTREE = marked('/w/fix', 'gitdir: /repo/.git/worktrees/fix\n');
 const canonical: [what: string, path: string, entries: Record<string, string | null>, expected: string][] = [
   ['there is no repository', '/home/me/app', {}, '/home/me/app'],
   ['the path ends with a separator', '/home/me/app/', {}, '/home/me/app'],
   ['the path ends with several separators', '/home/me/app///', {}, '/home/me/app'],
   ['the path is the root', '/', {}, '/'],
   ['the path is empty', '', {}, ''],
-  ['it is the main working tree', '/repo', { '/repo/.git': null }, '/repo'],
-  [
-    'it is a directory of the main working tree',
-    '/repo/packages/a',
-    { '/repo/.git': null },
-    '/repo/packages/a',
-  ],
+  ['it is the main working tree', '/repo', REPO, '/repo'],
+  ['it is a directory of the main working tree', '/repo/packages/a', REPO, '/repo/packages/a'],
   ['it is a worktree', '/w/fix', WORKTREE, '/repo'],
   ['it is a worktree with a trailing separator', '/w/fix/', WORKTREE, '/repo'],
   ['it is a directory of a worktree', '/w/fix/packages/a', WORKTREE, '/repo/packages/a'],
+  ...(
+    [
+      ['it is a worktree inside the repository', '/repo/.w/fix', '/repo/.git/worktrees/fix', '/repo'],
+      ['the file of the worktree has Windows line ends', '/w/fix', '/repo/.git/worktrees/fix\r', '/repo'],
+      ['it is a submodule', '/repo/sub', '../.git/modules/sub', '/repo/sub'],
+      ['it is a submodule with an absolute directory', '/repo/sub', '/repo/.git/modules/sub', '/repo/sub'],
+      ['it is a worktree of a submodule', '/w/sub', '/repo/.git/modules/sub/worktrees/x', '/w/sub'],
+      ['the directory of the worktree is relative', '/repo/.w/fix', '../../.git/worktrees/fix', '/repo'],
+      ['the directory leads out of the root', '/w/fix', '../../../../repo/.git/worktrees/fix', '/w/fix'],
+      ['it is a worktree on Windows', 'C:\\w\\fix', 'C:/repo/.git/worktrees/fix', 'C:\\repo'],
+    ] as const
+  ).map(([what, path, target, expected]): (typeof canonical)[number] => {
+    return [what, path, { ...marked(path, `gitdir: ${target}\n`), ...REPO }, expected];
+  }),
   [
-    'it is a worktree inside the repository',
-    '/repo/.w/fix',
-    { '/repo/.w/fix/.git': 'gitdir: /repo/.git/worktrees/fix', '/repo/.git': null },
-    '/repo',
-  ],
-  [
-    'the file of the worktree has Windows line ends',
-    '/w/fix',
-    { '/w/fix/.git': 'gitdir: /repo/.git/worktrees/fix\r\n' },
-    '/repo',
-  ],
-  ['it is a submodule', '/repo/sub', { '/repo/sub/.git': 'gitdir: ../.git/modules/sub\n' }, '/repo/sub'],
-  [
-    'it is a submodule with an absolute directory',
-    '/repo/sub',
-    { '/repo/sub/.git': 'gitdir: /repo/.git/modules/sub\n' },
-    '/repo/sub',
-  ],
-  [
-    'it is a worktree of a submodule',
-    '/w/sub',
-    { '/w/sub/.git': 'gitdir: /repo/.git/modules/sub/worktrees/x\n' },
-    '/w/sub',
-  ],
-  [
-    'the directory of the worktree is relative',
-    '/repo/.w/fix',
-    { '/repo/.w/fix/.git': 'gitdir: ../../.git/worktrees/fix\n' },
-    '/repo',
-  ],
-  [
-    'the relative directory is that of a sibling',
+    'it lies in a worktree',
     '/w/fix/src',
-    { '/w/fix/.git': 'gitdir: ../../repo/.git/worktrees/fix\n' },
+    marked('/w/fix', 'gitdir: ../../repo/.git/worktrees/fix\n'),
     '/repo/src',
   ],
-  [
-    'the relative directory leads out of the root',
-    '/w/fix',
-    { '/w/fix/.git': 'gitdir: ../../../../repo/.git/worktrees/fix\n' },
-    '/w/fix',
-  ],
-  ['the file is not one of git', '/w/fix', { '/w/fix/.git': 'hello' }, '/w/fix'],
-  ['the file is empty', '/w/fix', { '/w/fix/.git': '' }, '/w/fix'],
+  ['the file is not one of git', '/w/fix', marked('/w/fix', 'hello'), '/w/fix'],
+  ['the file is empty', '/w/fix', marked('/w/fix', ''), '/w/fix'],
   ['the drive letter is in lower case', 'c:\\Users\\me\\app', {}, 'C:\\Users\\me\\app'],
   ['it has Windows separators', 'C:\\Users\\me\\app\\', {}, 'C:\\Users\\me\\app'],
   ['it is a drive', 'c:\\', {}, 'C:'],
   [
-    'it is a worktree on Windows',
-    'C:\\w\\fix',
-    { 'C:\\w\\fix/.git': 'gitdir: C:/repo/.git/worktrees/fix\n' },
-    'C:\\repo',
-  ],
-  [
     'it is a directory of a worktree on Windows',
     'c:\\w\\fix\\src',
-    { 'C:\\w\\fix/.git': 'gitdir: c:/repo/.git/worktrees/fix\n' },
+    marked('C:\\w\\fix', 'gitdir: c:/repo/.git/worktrees/fix\n'),
     'C:\\repo\\src',
   ],
-  ['it is a worktree that is gone', '/repo/.worktrees/fix', { '/repo/.git': null }, '/repo'],
+  ['it is a worktree that is gone', '/repo/.worktrees/fix', REPO, '/repo'],
   ['it is such a worktree of no repository', '/repo/.worktrees/fix', {}, '/repo'],
-  [
-    'it is a worktree of a client that is gone',
-    '/repo/.claude/worktrees/fix',
-    { '/repo/.git': null },
-    '/repo',
-  ],
-  [
-    'it is a directory of a worktree that is gone',
-    '/repo/.worktrees/fix/src/a',
-    { '/repo/.git': null },
-    '/repo',
-  ],
+  ['it is a worktree of a client that is gone', '/repo/.claude/worktrees/fix', REPO, '/repo'],
+  ['it is a directory of a worktree that is gone', '/repo/.worktrees/fix/src/a', REPO, '/repo'],
   ['it is a worktree that is gone, on Windows', 'c:\\repo\\.worktrees\\fix', {}, 'C:\\repo'],
   [
     'it is a directory among worktrees that is there',
     '/repo/.worktrees/fix',
-    { '/repo/.git': null, '/repo/.worktrees/fix': null },
+    { ...REPO, '/repo/.worktrees/fix': null },
     '/repo/.worktrees/fix',
   ],
-  ['it is the place of the worktrees', '/repo/.worktrees', { '/repo/.git': null }, '/repo/.worktrees'],
+  ['it is the place of the worktrees', '/repo/.worktrees', REPO, '/repo/.worktrees'],
   ['it only looks like one', '/repo/worktrees/fix', {}, '/repo/worktrees/fix'],
   ['it is in a directory of another dot name', '/repo/.git/worktrees/fix', {}, '/repo/.git/worktrees/fix'],
   ['it lies deeper than the limit', `/w/fix${'/d'.repeat(40)}`, WORKTREE, `/w/fix${'/d'.repeat(40)}`],
@@ -175,11 +133,9 @@ test('canonicalProjectPath() returns the path itself when the repository knows n
   expect(canonicalProjectPath('/evil', lonely)).toBe('/repo');
 });
 
-for (const [what, path, entries, expected] of canonical) {
-  test(`canonicalProjectPath() returns ${expected.slice(0, 40)} when ${what}`, () => {
-    expect(canonicalProjectPath(path, git(entries))).toBe(expected);
-  });
-}
+test.each(canonical)('canonicalProjectPath() knows the project when %s', (_, path, entries, expected) => {
+  expect(canonicalProjectPath(path, git(entries))).toBe(expected);
+});
 
 test('canonicalProjectPath() returns the same when it is applied again', () => {
   const path = fc
@@ -195,10 +151,8 @@ test('canonicalProjectPath() returns the same when it is applied again', () => {
   );
 });
 
-test('projectPathSpellings() returns each spelling once when they are different', () => {
+test('projectPathSpellings() returns each spelling once', () => {
   expect(projectPathSpellings('/repo', '/w/fix/')).toEqual(['/repo', '/w/fix', '/w/fix/', '/repo/']);
-});
-test('projectPathSpellings() does not repeat a spelling when they are equal', () => {
   expect(projectPathSpellings('/repo', '/repo')).toEqual(['/repo', '/repo/']);
   expect(projectPathSpellings('/repo', '/repo/')).toEqual(['/repo', '/repo/']);
 });
@@ -218,8 +172,9 @@ const relative: [file: string, project: string | null, expected: string][] = [
   ['/repo/a.ts', '', '/repo/a.ts'],
   ['/repo', '/repo', '/repo'],
 ];
-for (const [file, project, expected] of relative) {
-  test(`relativeFile() returns ${expected} when the file is ${file} and the project ${project}`, () => {
+test.each(relative)(
+  'relativeFile() returns of the file %s in the project %s the path %s',
+  (file, project, expected) => {
     expect(relativeFile(file, project)).toBe(expected);
-  });
-}
+  },
+);

@@ -38,7 +38,6 @@ test('statePaths() returns paths below home when there is a home', () => {
 });
 
 test('statePaths() names an executable when the platform is Windows', () => {
-  expect(statePaths({ USERPROFILE: 'C:\\Users\\me' }, 'win32')?.binary).toEndWith(
-    '/hooks/self-generation.exe',
-  );
+  const paths = statePaths({ USERPROFILE: 'C:\\Users\\me' }, 'win32');
+  expect(paths?.binary).toEndWith('/hooks/self-generation.exe');
 });

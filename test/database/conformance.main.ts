@@ -9,7 +9,7 @@ async function runAll(): Promise<void> {
   console.log(`1..${CASES.length}`);
   for (const [index, one] of CASES.entries()) {
     try {
-      await runCase(one, 'node', [process.execPath, process.argv[1] ?? '']);
+      await runCase(one, [process.execPath, process.argv[1] ?? '']);
       console.log(`ok ${index + 1} - ${one.title}`);
     } catch (error) {
       console.log(`not ok ${index + 1} - ${one.title}`);

@@ -1,38 +1,26 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { ADOPT_CASES } from './conformance/adopt-cases.ts';
-import { type Case, type Context, createContext, type Driver, type Worker } from './conformance/context.ts';
-import { DRIVER_CASES } from './conformance/driver-cases.ts';
-import { EVENT_CASES } from './conformance/event-cases.ts';
-import { KNOWLEDGE_CASES } from './conformance/knowledge-cases.ts';
-import { LEARNING_CASES } from './conformance/learning-cases.ts';
-import { RETENTION_CASES } from './conformance/retention-cases.ts';
-import { RUNS_CASES } from './conformance/runs-cases.ts';
-import { SPOOL_CASES } from './conformance/spool-cases.ts';
-import { SUMMARY_CASES } from './conformance/summary-cases.ts';
+import './conformance/adopt-cases.ts';
+import { CASES, createContext, type Worker } from './conformance/context.ts';
+import './conformance/driver-cases.ts';
+import './conformance/event-cases.ts';
+import './conformance/knowledge-cases.ts';
+import './conformance/learning-cases.ts';
+import './conformance/retention-cases.ts';
+import './conformance/runs-cases.ts';
+import './conformance/spool-cases.ts';
+import './conformance/summary-cases.ts';
 
 /** One suite for both drivers: whatever runs under the one has to run alike under the other. */
-export const CASES: readonly Case[] = [
-  ...DRIVER_CASES,
-  ...EVENT_CASES,
-  ...KNOWLEDGE_CASES,
-  ...LEARNING_CASES,
-  ...SUMMARY_CASES,
-  ...SPOOL_CASES,
-  ...RETENTION_CASES,
-  ...ADOPT_CASES,
-  ...RUNS_CASES,
-];
+export { CASES };
 
 /** Runs one case in a home directory of its own. `program` starts this suite's workers: see conformance.main.ts. */
-export async function runCase(one: Case, driver: Driver, program: readonly string[]): Promise<void> {
+export async function runCase(one: (typeof CASES)[number], program: readonly string[]): Promise<void> {
   const home = mkdtempSync(`${tmpdir()}/store-`);
-  const context: Context = createContext({
-    driver,
-    home,
-    startWorker: (role, ...words) => startWorker([...program, 'worker', role, home, ...words]),
-  });
+  const context = createContext(home, (role, ...words) =>
+    startWorker([...program, 'worker', role, home, ...words]),
+  );
   try {
     await one.run(context);
   } finally {

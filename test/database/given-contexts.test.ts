@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
-import { getDb } from '../../src/database/db.ts';
 import { listGiven, takeGiven, waitingGiven } from '../../src/database/given-contexts.ts';
 import { type GivenContext, noteGiven } from '../../src/database/given-note.ts';
+import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 
 const GIVEN: GivenContext = {
@@ -24,26 +24,21 @@ async function noted(home: Home, ...given: GivenContext[]): Promise<void> {
 }
 
 function take(home: Home): GivenContext[] {
-  const db = getDb(home.paths, { mode: 'write', busyTimeoutMs: 1000 });
-  try {
+  return writeDatabase(home.paths, (db) => {
     takeGiven(home.paths, Date.now(), db);
     return listGiven(10, db);
-  } finally {
-    db.sqlite.close();
-  }
+  });
 }
 
 describe('takeGiven()', () => {
   test('takes each note in once and leaves no file', async () => {
     using home = temporaryHome();
-    await noted(home, GIVEN, { ...GIVEN, agentId: 'b1c', agentType: null, ts: '2026-11-20T09:00:01.000Z' });
-    expect(take(home)).toEqual([
-      { ...GIVEN, agentId: 'b1c', agentType: null, ts: '2026-11-20T09:00:01.000Z' },
-      GIVEN,
-    ]);
+    const later = { ...GIVEN, agentId: 'b1c', agentType: null, ts: '2026-11-20T09:00:01.000Z' };
+    await noted(home, GIVEN, later);
+    expect(take(home)).toEqual([later, GIVEN]);
     expect(readdirSync(home.paths.given)).toEqual([]);
-    await noted(home, GIVEN);
-    expect(take(home)).toHaveLength(2);
+    await noted(home, { ...GIVEN, text: 'once more' });
+    expect(take(home)).toEqual([later, GIVEN]);
   });
 
   test('keeps a note that may be being written, and drops one that never will be', () => {
@@ -61,6 +56,13 @@ describe('takeGiven()', () => {
     home.put('.self-generation/given/abc.json', '[]');
     home.put('.self-generation/given/abd.json', '{"ts":1,"sessionId":"s","agentId":"a","text":"t"}');
     expect(take(home)).toEqual([]);
+  });
+
+  test('takes a note that says no more than who was given what', () => {
+    using home = temporaryHome();
+    const known = { ts: '2026', sessionId: 's', agentId: 'a', text: 't' };
+    home.put('.self-generation/given/abc.json', JSON.stringify(known));
+    expect(take(home)).toEqual([{ ...known, agentType: null, project: 'unknown', projectPath: '' }]);
   });
 });
 

@@ -5,7 +5,8 @@ import { openSqlite } from '#sqlite';
 import type { Db } from '../../src/database/connection.ts';
 import { getDb } from '../../src/database/db.ts';
 import { queryEvents } from '../../src/database/events.ts';
-import { checkIntegrity, count, pathsIn, time } from './conformance/context.ts';
+import { column, valuesIn } from '../support/rows.ts';
+import { allEnded, checkIntegrity, count, pathsIn, time } from './conformance/context.ts';
 import { PREDECESSOR, writeOldDatabase } from './conformance/old-databases.ts';
 import { startWorker } from './conformance.ts';
 
@@ -26,7 +27,7 @@ function look(database: string) {
   try {
     const version = Number(sqlite.get('PRAGMA user_version')?.user_version);
     const events = Number(sqlite.get('SELECT COUNT(*) AS n FROM events')?.n);
-    const objects = sqlite.all('SELECT name FROM sqlite_schema ORDER BY name').map((row) => row.name);
+    const objects = column(sqlite, 'SELECT name FROM sqlite_schema ORDER BY name');
     return { integrity: sqlite.get('PRAGMA integrity_check')?.integrity_check, version, events, objects };
   } finally {
     sqlite.close();
@@ -75,8 +76,7 @@ async function migrationMs(): Promise<number> {
   const worker = startWorker([process.execPath, MAIN, 'worker', 'migrate', paths.home]);
   await worker.ready;
   const startedMs = performance.now();
-  const { code, output } = await worker.ended;
-  expect(code, output).toBe(0);
+  await allEnded([worker]);
   return performance.now() - startedMs;
 }
 
@@ -95,23 +95,21 @@ test("getDb() takes our own database over from before: a person's words stay, wh
   first.sqlite.close();
   const db = getDb(paths, { mode: 'write', busyTimeoutMs: 1000 });
   const columns = 'error_normalized, resolved_by, use_count';
-  expect(
-    db.sqlite.all(`SELECT ${columns} FROM error_kb ORDER BY id`).map((row) => Object.values(row)),
-  ).toEqual([
+  expect(valuesIn(db.sqlite, `SELECT ${columns} FROM error_kb ORDER BY id`)).toEqual([
     ['first', null, 0],
     ['second', 'user', 3],
     ['third', 'lesson', 3],
   ]);
   expect(count(db, 'error_kb_text', "error_kb_text MATCH 'fix : edited'")).toBe(2);
-  expect(names(db)).toBe(objects);
+  expect(names(db)).toEqual(objects);
   checkIntegrity(db);
   db.sqlite.close();
   expect(readdirSync(paths.backups).filter((name) => name.startsWith('self-gen.v2.'))).toHaveLength(1);
 });
 
-function names(db: Db): string {
-  return db.sqlite
-    .all("SELECT type || ' ' || name AS name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
-    .map((row) => row.name)
-    .join('\n');
+function names({ sqlite }: Db): unknown[] {
+  return column(
+    sqlite,
+    "SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name",
+  );
 }

@@ -5,6 +5,7 @@ import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { learnProject } from '../../src/lessons/learn-project.ts';
 import { recordSeen, resolveError } from '../../src/lessons/store/error-entries.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
+import { insertRow } from '../support/rows.ts';
 import { seedFixes, withDatabase } from '../support/seed.ts';
 import { failure, success, time } from './conformance/context.ts';
 
@@ -93,11 +94,7 @@ describe('resolveError()', () => {
     using home = temporaryHome();
     withDatabase(home.paths, (db) => {
       recordSeen(ERROR, { ts: time(0), projectPath: SHOP, said: ERROR, errorRaw: ERROR }, db);
-      db.sqlite.run(
-        'INSERT INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)',
-        fingerprint(ERROR),
-        time(0),
-      );
+      insertRow(db.sqlite, 'forgotten_errors', { fingerprint: fingerprint(ERROR), ts: time(0) });
     });
     resolve(home, 'set PORT');
     expect(readRows(home.paths, 'SELECT * FROM forgotten_errors')).toEqual([]);

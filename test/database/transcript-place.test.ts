@@ -47,9 +47,7 @@ describe('hasUnreadResults()', () => {
 
   test('is false where there is no file', () => {
     using home = temporaryHome();
-    home.put('empty.jsonl', '');
-    for (const name of ['none.jsonl', 'empty.jsonl']) {
-      expect(isBehind(home, `${home.path}/${name}`, undefined)).toBe(false);
-    }
+    for (const path of [`${home.path}/none.jsonl`, home.put('empty.jsonl', '')])
+      expect(isBehind(home, path, undefined)).toBe(false);
   });
 });

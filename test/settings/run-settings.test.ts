@@ -21,6 +21,7 @@ function only(key: string, value: unknown): Json {
 }
 
 test('readRunSettings() returns the defaults when nothing is set', () => {
+  const noLimit = { tokens: null, usd: null };
   expect(read({})).toEqual({
     settings: {
       maxConcurrent: 8,
@@ -37,11 +38,7 @@ test('readRunSettings() returns the defaults when nothing is set', () => {
       agents: [],
       tools: { deny: [], allow: null, isStrict: true, permitted: [] },
       announce: { mode: 'turn', timeoutSeconds: 60, skipOnFailure: true, wake: 'on', wakesMax: 5 },
-      budget: {
-        run: { tokens: null, usd: null },
-        requester: { tokens: null, usd: null },
-        day: { tokens: null, usd: null },
-      },
+      budget: { run: noLimit, requester: noLimit, day: noLimit },
       notifyCommand: null,
       prices: [],
     },
@@ -50,6 +47,7 @@ test('readRunSettings() returns the defaults when nothing is set', () => {
 });
 
 test('readRunSettings() reads the examples of the seed', () => {
+  const cost = { input: 15, output: 75, cacheRead: 1.5, cacheWrite: 18.75 };
   const { settings, problems } = read({
     agents: {
       defaults: { subagents: { maxConcurrent: 1, archiveAfterMinutes: 60, model: 'haiku' } },
@@ -58,10 +56,7 @@ test('readRunSettings() reads the examples of the seed', () => {
     tools: { subagents: { tools: { deny: ['gateway', 'cron'], allow: ['read', 'exec', 'process'] } } },
     models: {
       providers: {
-        anthropic: {
-          baseUrl: 'https://example.invalid',
-          models: [{ id: 'claude-opus', cost: { input: 15, output: 75, cacheRead: 1.5, cacheWrite: 18.75 } }],
-        },
+        anthropic: { baseUrl: 'https://example.invalid', models: [{ id: 'claude-opus', cost }] },
       },
     },
   });
@@ -72,25 +67,12 @@ test('readRunSettings() reads the examples of the seed', () => {
     model: 'haiku',
     agents: [
       {
-        id: 'main',
-        name: null,
-        client: null,
-        model: 'opus',
-        thinking: null,
-        workspace: null,
-        agentDir: null,
-        allowAgents: ['*'],
-        tools: { deny: [], allow: null },
+        ...{ id: 'main', name: null, client: null, model: 'opus', thinking: null, workspace: null },
+        ...{ agentDir: null, allowAgents: ['*'], tools: { deny: [], allow: null } },
       },
     ],
     tools: { deny: ['gateway', 'cron'], allow: ['read', 'exec', 'process'], isStrict: true, permitted: [] },
-    prices: ['anthropic/claude-opus', 'claude-opus'].map((model) => ({
-      model,
-      input: 15,
-      output: 75,
-      cacheRead: 1.5,
-      cacheWrite: 18.75,
-    })),
+    prices: ['anthropic/claude-opus', 'claude-opus'].map((model) => ({ model, ...cost })),
   });
 });
 
@@ -109,10 +91,7 @@ const taken: [key: string, value: unknown, settings: object][] = [
 ];
 for (const [key, value, changed] of taken) {
   test(`readRunSettings() takes ${key} when it is ${JSON.stringify(value)}`, () => {
-    expect(read(only(key, value))).toEqual({
-      settings: { ...DEFAULTS, ...changed },
-      problems: [],
-    });
+    expect(read(only(key, value))).toEqual({ settings: { ...DEFAULTS, ...changed }, problems: [] });
   });
 }
 

@@ -20,7 +20,6 @@ import {
 import { startDetached } from '../../src/system/run-command.ts';
 import { temporaryHome } from '../support/home.ts';
 
-const TIMEOUT_MS = 20_000;
 const MARKER = { name: 'SELF_GENERATION_TEST_MARKER', value: `of-${process.pid}` };
 
 /** A shell script in a session of its own, with the marker. Resolves when it has written `ready`. */
@@ -95,17 +94,14 @@ describe('startDetached()', () => {
   test('starts a session of its own with files for its input and output, and only the given environment', async () => {
     using home = temporaryHome();
     const input = home.put('in', 'hello');
-    const { pid, exited } = startDetached(
-      'sh',
-      ['-c', 'cat; ps -o sid=,pgid= -p $$; echo bad >&2; env | sort; exit 3'],
-      {
-        cwd: home.path,
-        env: { PATH: process.env.PATH, ONLY: 'this', NOT: undefined },
-        stdin: input,
-        stdout: `${home.path}/out`,
-        stderr: `${home.path}/err`,
-      },
-    );
+    const program = 'cat; ps -o sid=,pgid= -p $$; echo bad >&2; env | sort; exit 3';
+    const { pid, exited } = startDetached('sh', ['-c', program], {
+      cwd: home.path,
+      env: { PATH: process.env.PATH, ONLY: 'this', NOT: undefined },
+      stdin: input,
+      stdout: `${home.path}/out`,
+      stderr: `${home.path}/err`,
+    });
     expect(await exited).toEqual({ code: 3, signal: null });
     const out = readFileSync(`${home.path}/out`, 'utf8');
     expect(out).toMatch(new RegExp(`^hello\\s*${pid}\\s+${pid}\\n`));
@@ -144,9 +140,8 @@ describe('descendantsOf() and withMarker()', () => {
     expect(descendants).toHaveLength(5);
     expect(withMarker(MARKER).sort()).toEqual([pid, ...descendants].sort());
     expect(withMarker({ ...MARKER, value: MARKER.value.slice(0, -1) })).toEqual([]);
-    expect(await endProcesses({ leader: null, polite: 'SIGTERM', graceMs: 2000, marker: MARKER })).toEqual({
-      survivors: [],
-    });
+    const ended = await endProcesses({ leader: null, polite: 'SIGTERM', graceMs: 2000, marker: MARKER });
+    expect(ended).toEqual({ survivors: [] });
     expect(withMarker(MARKER)).toEqual([]);
     home[Symbol.dispose]();
   });
@@ -160,25 +155,15 @@ describe('endProcesses()', () => {
     ['that starts another for each that ends', 'echo ready; trap "" TERM; while :; do sleep 0.05; done'],
   ];
   for (const [what, text] of leaders) {
-    test(
-      `ends a group ${what}`,
-      async () => {
-        const { pid, exited, home } = await script(text);
-        const leader = identityOf(pid) ?? null;
-        const ended = await endProcesses({
-          leader,
-
-          polite: 'SIGINT',
-          graceMs: 300,
-          marker: null,
-        });
-        expect(ended).toEqual({ survivors: [] });
-        await exited;
-        expect(withMarker(MARKER)).toEqual([]);
-        home[Symbol.dispose]();
-      },
-      TIMEOUT_MS,
-    );
+    test(`ends a group ${what}`, async () => {
+      const { pid, exited, home } = await script(text);
+      const leader = identityOf(pid) ?? null;
+      const ended = await endProcesses({ leader, polite: 'SIGINT', graceMs: 300, marker: null });
+      expect(ended).toEqual({ survivors: [] });
+      await exited;
+      expect(withMarker(MARKER)).toEqual([]);
+      home[Symbol.dispose]();
+    });
   }
 
   test('asks the leader alone first, and with the signal that it knows best', async () => {
@@ -196,9 +181,8 @@ describe('endProcesses()', () => {
     const { pid, exited, home } = await script('sleep 100 & echo ready; exit 0', { [MARKER.name]: 'other' });
     const leader = { pid, start: '', boot: '' };
     await exited;
-    expect(await endProcesses({ leader, polite: 'SIGTERM', graceMs: 2000, marker: null })).toEqual({
-      survivors: [],
-    });
+    const ended = await endProcesses({ leader, polite: 'SIGTERM', graceMs: 2000, marker: null });
+    expect(ended).toEqual({ survivors: [] });
     expect(withMarker({ ...MARKER, value: 'other' })).toEqual([]);
     home[Symbol.dispose]();
   });
@@ -215,25 +199,21 @@ describe('endProcesses()', () => {
     home[Symbol.dispose]();
   });
 
-  test(
-    'names what it may not end',
-    async () => {
-      const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
-      const canRun = [...nobody, process.execPath, '--version'];
-      if (!hasProgram(canRun))
-        return void console.warn('NOT TESTED HERE: survivors: only root can become nobody');
-      const { pid, exited, home } = await script('echo ready; exec sleep 100');
-      const ending = { leader: identityOf(pid), polite: 'SIGTERM', graceMs: 100, marker: null };
-      const program = `import { endProcesses } from '${import.meta.dir}/../../src/system/processes.ts';
+  test('names what it may not end', async () => {
+    const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    const canRun = [...nobody, process.execPath, '--version'];
+    if (!hasProgram(canRun))
+      return void console.warn('NOT TESTED HERE: survivors: only root can become nobody');
+    const { pid, exited, home } = await script('echo ready; exec sleep 100');
+    const ending = { leader: identityOf(pid), polite: 'SIGTERM', graceMs: 100, marker: null };
+    const program = `import { endProcesses } from '${import.meta.dir}/../../src/system/processes.ts';
         console.log(JSON.stringify(await endProcesses(${JSON.stringify(ending)})));`;
-      const child = Bun.spawn([...nobody, process.execPath, '-e', program], { stdout: 'pipe', cwd: '/' });
-      expect(JSON.parse(await new Response(child.stdout).text())).toEqual({ survivors: [pid] });
-      process.kill(pid, 'SIGKILL');
-      await exited;
-      home[Symbol.dispose]();
-    },
-    TIMEOUT_MS,
-  );
+    const child = Bun.spawn([...nobody, process.execPath, '-e', program], { stdout: 'pipe', cwd: '/' });
+    expect(JSON.parse(await new Response(child.stdout).text())).toEqual({ survivors: [pid] });
+    process.kill(pid, 'SIGKILL');
+    await exited;
+    home[Symbol.dispose]();
+  });
 
   test('resolves at once when nothing is there', async () => {
     const startMs = performance.now();

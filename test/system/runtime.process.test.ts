@@ -18,7 +18,6 @@ import * as onBun from '../../src/system/runtime-bun.ts';
 import * as onNode from '../../src/system/runtime-node.ts';
 
 const RUNTIMES: Readonly<Record<string, Runtime>> = { 'runtime-bun': onBun, 'runtime-node': onNode };
-const HANG_MS = 5000;
 
 let root = '';
 const at = (name: string) => `${root}/${name}`;
@@ -31,89 +30,57 @@ function makePipe(path: string): void {
   expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0);
 }
 
-type Row = {
-  readonly what: string;
-  readonly make: (path: string) => void;
-  readonly text: string | undefined;
-  readonly exists: boolean;
-  readonly bytes?: number;
-};
-
 const FULL = `${'x'.repeat(TEXT_FILE_BYTES_MAX - 3)}한`;
 const write = (content: string | Uint8Array) => (path: string) => writeFileSync(path, content);
+const link = (target: string) => (path: string) => symlinkSync(target, path);
+const sparse = (bytes: number) => (path: string) => {
+  writeFileSync(path, '');
+  truncateSync(path, bytes);
+};
+const inMode = (mode: number) => (path: string) => writeFileSync(path, 'text', { mode });
 
+function linkToText(path: string): void {
+  writeFileSync(`${path}.real`, 'text');
+  symlinkSync(`${path}.real`, path);
+}
+
+type Row = [
+  what: string,
+  make: (path: string) => void,
+  text: string | undefined,
+  exists: boolean,
+  bytes?: number,
+];
 const rows: Row[] = [
-  { what: 'a text', make: write('{"a":"한글 🎉"}\n'), text: '{"a":"한글 🎉"}\n', exists: true, bytes: 20 },
-  { what: 'nothing', make: () => {}, text: undefined, exists: false, bytes: 0 },
-  { what: 'an empty file', make: write(''), text: undefined, exists: true, bytes: 0 },
-  { what: 'a directory', make: (path) => mkdirSync(path), text: undefined, exists: true },
-  { what: 'a text after a byte order mark', make: write('\ufeff{}'), text: '{}', exists: true, bytes: 5 },
-  { what: 'a byte order mark inside a text', make: write('a\ufeffb'), text: 'a\ufeffb', exists: true },
-  { what: 'blanks', make: write(' \n'), text: ' \n', exists: true, bytes: 2 },
-  { what: 'a NUL in a text', make: write('a\0b'), text: 'a\0b', exists: true, bytes: 3 },
-  { what: 'no UTF-8', make: write(new Uint8Array([97, 0xff, 98])), text: 'a\ufffdb', exists: true, bytes: 3 },
-  { what: 'as much as may be read', make: write(FULL), text: FULL, exists: true, bytes: TEXT_FILE_BYTES_MAX },
-  {
-    what: 'a byte more',
-    make: write(`${FULL}x`),
-    text: undefined,
-    exists: true,
-    bytes: TEXT_FILE_BYTES_MAX + 1,
-  },
-  {
-    what: 'a file of a gigabyte',
-    make: (path) => {
-      writeFileSync(path, '');
-      truncateSync(path, 2 ** 30);
-    },
-    text: undefined,
-    exists: true,
-    bytes: 2 ** 30,
-  },
-  { what: 'a pipe', make: makePipe, text: undefined, exists: true },
-  {
-    what: 'a link to /dev/zero',
-    make: (path) => symlinkSync('/dev/zero', path),
-    text: undefined,
-    exists: true,
-  },
-  { what: 'a link to nothing', make: (path) => symlinkSync('gone', path), text: undefined, exists: false },
-  { what: 'a link to itself', make: (path) => symlinkSync(path, path), text: undefined, exists: false },
-  {
-    what: 'a link to a text',
-    make: (path) => {
-      writeFileSync(`${path}.real`, 'text');
-      symlinkSync(`${path}.real`, path);
-    },
-    text: 'text',
-    exists: true,
-    bytes: 4,
-  },
-  {
-    what: 'a file that may only be read',
-    make: (path) => {
-      writeFileSync(path, 'text');
-      chmodSync(path, 0o444);
-    },
-    text: 'text',
-    exists: true,
-    bytes: 4,
-  },
+  ['a text', write('{"a":"한글 🎉"}\n'), '{"a":"한글 🎉"}\n', true, 20],
+  ['nothing', () => {}, undefined, false, 0],
+  ['an empty file', write(''), undefined, true, 0],
+  ['a directory', (path) => mkdirSync(path), undefined, true],
+  ['a text after a byte order mark', write('\ufeff{}'), '{}', true, 5],
+  ['a byte order mark inside a text', write('a\ufeffb'), 'a\ufeffb', true],
+  ['blanks', write(' \n'), ' \n', true, 2],
+  ['a NUL in a text', write('a\0b'), 'a\0b', true, 3],
+  ['no UTF-8', write(new Uint8Array([97, 0xff, 98])), 'a\ufffdb', true, 3],
+  ['as much as may be read', write(FULL), FULL, true, TEXT_FILE_BYTES_MAX],
+  ['a byte more', write(`${FULL}x`), undefined, true, TEXT_FILE_BYTES_MAX + 1],
+  ['a file of a gigabyte', sparse(2 ** 30), undefined, true, 2 ** 30],
+  ['a pipe', makePipe, undefined, true],
+  ['a link to /dev/zero', link('/dev/zero'), undefined, true],
+  ['a link to nothing', link('gone'), undefined, false],
+  ['a link to itself', (path) => symlinkSync(path, path), undefined, false],
+  ['a link to a text', linkToText, 'text', true, 4],
+  ['a file that may only be read', inMode(0o444), 'text', true, 4],
 ];
 
 for (const [name, runtime] of Object.entries(RUNTIMES)) {
   describe(name, () => {
-    for (const { what, make, text, exists, bytes } of rows) {
-      test(
-        `readTextFile(), pathExists() and fileStamp() are right when there is ${what}`,
-        () => {
-          make(at('it'));
-          expect(runtime.readTextFile(at('it'))).toBe(text as string);
-          expect(runtime.pathExists(at('it'))).toBe(exists);
-          if (bytes !== undefined) expect(runtime.fileStamp(at('it')).bytes).toBe(bytes);
-        },
-        HANG_MS,
-      );
+    for (const [what, make, text, exists, bytes] of rows) {
+      test(`readTextFile(), pathExists() and fileStamp() are right when there is ${what}`, () => {
+        make(at('it'));
+        expect(runtime.readTextFile(at('it'))).toBe(text as string);
+        expect(runtime.pathExists(at('it'))).toBe(exists);
+        if (bytes !== undefined) expect(runtime.fileStamp(at('it')).bytes).toBe(bytes);
+      });
     }
 
     for (const path of ['a\0b', '/a\0', '', `/${'x'.repeat(300)}`, `/${'x/'.repeat(3000)}`, '/dev/null/x']) {
@@ -165,9 +132,8 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
       chmodSync(root, 0o755);
       const uid = process.getuid?.() === 0 ? 65534 : process.getuid?.();
       const program = `${import.meta.dir}/read-as.main.ts`;
-      const child = Bun.spawn([process.execPath, program, String(uid), name, at('open'), at('closed')], {
-        stderr: 'pipe',
-      });
+      const words = [program, String(uid), name, at('open'), at('closed')];
+      const child = Bun.spawn([process.execPath, ...words], { stderr: 'pipe' });
       const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
       expect(stderr).toBe('');
       expect(JSON.parse(stdout)).toEqual(['text of another user', null]);

@@ -56,7 +56,14 @@ const encode = (text: string) => new TextEncoder().encode(text);
 /** Each byte for itself, so that every character is split. */
 const bytewise = (text: string) => Array.from(encode(text), (byte) => new Uint8Array([byte]));
 const splitIn = (text: string, at: number) => [encode(text).slice(0, at), encode(text).slice(at)];
+const FULL = 'x'.repeat(BYTES_MAX - 8);
 const LONG = JSON.stringify({ name: 'first', text: '한'.repeat(BYTES_MAX), after: 'lost' });
+
+const CUT: HookInput = {
+  kind: 'cut',
+  value: { name: 'first', text: expect.stringMatching(/^한{300,}$/) },
+};
+const unreadable = (bytes: number): HookInput => ({ kind: 'unreadable', bytes });
 
 type Row = [what: string, chunks: Reading['chunks'], closes: boolean, expected: HookInput];
 
@@ -70,49 +77,24 @@ const complete: Row[] = [
   ['a chunk that ends in the middle of a character', splitIn('{"a":"한글"}', 7), false, json({ a: '한글' })],
   ['single bytes', bytewise('{"한":"🎉"}'), false, json({ 한: '🎉' })],
   ['a chunk that ends with an inner brace', ['{"a":{}', ',"b":"}', '"}'], false, json({ a: {}, b: '}' })],
-  [
-    'as much as is allowed',
-    [`{"a":"${'x'.repeat(BYTES_MAX - 8)}"}`],
-    false,
-    json({ a: 'x'.repeat(BYTES_MAX - 8) }),
-  ],
+  ['as much as is allowed', [JSON.stringify({ a: FULL })], false, json({ a: FULL })],
   ['a document that is no object', ['"text"'], true, json('text')],
-  ['half a document', ['{"a":"한'], true, { kind: 'unreadable', bytes: 9 }],
-  ['two documents', ['{"a":1}{"b":2}'], true, { kind: 'unreadable', bytes: 14 }],
-  ['no JSON', ['hello'], true, { kind: 'unreadable', bytes: 5 }],
-  ['blanks', [' \n'], true, { kind: 'unreadable', bytes: 2 }],
+  ['half a document', ['{"a":"한'], true, unreadable(9)],
+  ['two documents', ['{"a":1}{"b":2}'], true, unreadable(14)],
+  ['no JSON', ['hello'], true, unreadable(5)],
+  ['blanks', [' \n'], true, unreadable(2)],
   ['nothing', [], true, { kind: 'empty' }],
-  [
-    'too much',
-    [LONG],
-    true,
-    { kind: 'cut', value: { name: 'first', text: expect.stringMatching(/^한{300,}$/) } },
-  ],
-  [
-    'too much, in pieces',
-    splitIn(LONG, 500),
-    true,
-    { kind: 'cut', value: { name: 'first', text: expect.stringMatching(/^한{300,}$/) } },
-  ],
-  [
-    'too much without a beginning of JSON',
-    ['x'.repeat(3 * BYTES_MAX)],
-    true,
-    { kind: 'unreadable', bytes: 3 * BYTES_MAX },
-  ],
+  ['too much', [LONG], true, CUT],
+  ['too much, in pieces', splitIn(LONG, 500), true, CUT],
+  ['too much without a beginning of JSON', ['x'.repeat(3 * BYTES_MAX)], true, unreadable(3 * BYTES_MAX)],
 ];
 
 /** Of an input that is never closed and never complete. */
 const waiting: Row[] = [
   ['nothing', [], false, { kind: 'empty' }],
-  ['half a document', ['{"a":'], false, { kind: 'unreadable', bytes: 5 }],
+  ['half a document', ['{"a":'], false, unreadable(5)],
   ['a document that is no object', ['7'], false, json(7)],
-  [
-    'too much',
-    [LONG],
-    false,
-    { kind: 'cut', value: { name: 'first', text: expect.stringMatching(/^한{300,}$/) } },
-  ],
+  ['too much', [LONG], false, CUT],
 ];
 
 const PROGRAMS: Readonly<Record<string, () => readonly string[]>> = {
@@ -124,25 +106,17 @@ for (const [name, program] of Object.entries(PROGRAMS)) {
   const scenario = name === 'Node' && Bun.which('node') === null ? test.skip : test;
   describe(`readHookInput() under ${name}`, () => {
     for (const [what, chunks, closes, expected] of complete) {
-      scenario(
-        `gives ${expected.kind} for ${what}`,
-        async () => {
-          expect(await read(program(), { chunks, closes, timeoutMs: NEVER_MS })).toEqual(expected);
-        },
-        HANG_MS,
-      );
+      scenario(`gives ${expected.kind} for ${what}`, async () => {
+        expect(await read(program(), { chunks, closes, timeoutMs: NEVER_MS })).toEqual(expected);
+      });
     }
 
     for (const [what, chunks, closes, expected] of waiting) {
-      scenario(
-        `gives ${expected.kind} after its time for ${what} and no end`,
-        async () => {
-          // Long enough for a busy machine to have handed over what was written.
-          const timeoutMs = chunks.length === 0 ? SOON_MS : 5 * SOON_MS;
-          expect(await read(program(), { chunks, closes, timeoutMs })).toEqual(expected);
-        },
-        HANG_MS,
-      );
+      scenario(`gives ${expected.kind} after its time for ${what} and no end`, async () => {
+        // Long enough for a busy machine to have handed over what was written.
+        const timeoutMs = chunks.length === 0 ? SOON_MS : 5 * SOON_MS;
+        expect(await read(program(), { chunks, closes, timeoutMs })).toEqual(expected);
+      });
     }
   });
 }

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { ANALYSIS_MARK } from '../../src/core/messages.ts';
 import { readUnreadNote } from '../../src/transcripts/catch-up.ts';
 import { type Home, hookFailures, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { type ProcessResult, runHookProcess, runProgram } from '../support/hook-process.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { BINARY } from '../support/program.ts';
+import { insertRow } from '../support/rows.ts';
 import { withDatabase } from '../support/seed.ts';
 import { Clock, importHome, putText, Transcript, transcriptPath } from '../support/transcripts.ts';
 
@@ -99,12 +100,8 @@ describe('a hook reads what the transcript has gained', () => {
     put(home, transcript);
     await hook(home, 'Stop');
     const last = readEvents(home.paths, 'tool_use').at(-1)?.data;
-    expect(last).toMatchObject({
-      toolUseId: id,
-      command: 'npm run lint',
-      remark: 'First the linter.',
-      directory: '',
-    });
+    const call = { toolUseId: id, command: 'npm run lint', directory: '' };
+    expect(last).toMatchObject({ ...call, remark: 'First the linter.' });
     expect(place(path, home)?.done).toBe(transcript.text.length);
   });
 
@@ -145,13 +142,8 @@ describe('a hook reads what the transcript has gained', () => {
     const transcript = new Transcript().prompt('Go.').say('I try the tests.', null);
     const id = transcript.call('Bash', bash('npm test'));
     put(home, transcript);
-    const failure = {
-      tool_name: 'Bash',
-      tool_input: bash('npm test'),
-      tool_use_id: id,
-      error: 'Exit code 1\nError: no port',
-      is_interrupt: false,
-    };
+    const call = { tool_name: 'Bash', tool_input: bash('npm test'), tool_use_id: id };
+    const failure = { ...call, error: 'Exit code 1\nError: no port', is_interrupt: false };
     await beforeAgent(home);
     await hook(home, 'PostToolUseFailure', failure);
     transcript.failure(id, failure.error);
@@ -174,11 +166,8 @@ describe('sub-agents', () => {
       .fail('Bash', bash('npm test'), 'Exit code 1\nError: no port')
       .say('Done.', 'end_turn', { timestamp: new Date().toISOString() });
     const path = put(home, agent, 's1', 'abc1');
-    await hook(home, 'SubagentStop', {
-      agent_id: 'abc1',
-      agent_type: 'executor',
-      agent_transcript_path: path,
-    });
+    const agentStop = { agent_id: 'abc1', agent_type: 'executor', agent_transcript_path: path };
+    await hook(home, 'SubagentStop', agentStop);
     await hook(home, 'Stop');
     expect(readEvents(home.paths, 'tool_error').map(({ data }) => data.agentId)).toEqual(['abc1']);
     expect(readEvents(home.paths, 'subagent_stop')).toHaveLength(1);
@@ -187,11 +176,8 @@ describe('sub-agents', () => {
   test('of an old client lie beside their session', async () => {
     using home = temporaryHome();
     put(home, new Transcript().prompt('Delegate.'));
-    const path = putText(
-      home,
-      '.claude/projects/-home-dev-app/agent-abc2.jsonl',
-      new Transcript({ agent: 'abc2' }).succeed('Bash', bash('ls')).text,
-    );
+    const { text } = new Transcript({ agent: 'abc2' }).succeed('Bash', bash('ls'));
+    const path = putText(home, '.claude/projects/-home-dev-app/agent-abc2.jsonl', text);
     await hook(home, 'SubagentStop', { agent_id: 'abc2', agent_transcript_path: path });
     expect(readEvents(home.paths, 'tool_use').map(({ data }) => data.agentId)).toEqual(['abc2']);
   });
@@ -262,11 +248,8 @@ describe('prompts come in by their hook and by the transcript', () => {
 describe('what is too much for a hook', () => {
   test('is left to a reader; before a sub-agent starts, the newest part is there at once', async () => {
     using home = temporaryHome();
-    const transcript = longSession(500, 10_000).fail(
-      'Bash',
-      bash('npm test'),
-      'Exit code 1\nError: the newest',
-    );
+    const error = 'Exit code 1\nError: the newest';
+    const transcript = longSession(500, 10_000).fail('Bash', bash('npm test'), error);
     const path = put(home, transcript);
     expect(transcript.text.length).toBeGreaterThan(5 * MIB);
     await beforeAgent(home);
@@ -321,9 +304,8 @@ describe('what is too much for a hook', () => {
     await hook(home, 'UserPromptSubmit', { prompt: 'And on.' });
     await settle(home, path);
     expect(calls(home)).toHaveLength(62);
-    expect(readEvents(home.paths, 'tool_use').find(({ data }) => data.toolUseId === id)?.data.command).toBe(
-      'make everything',
-    );
+    const found = readEvents(home.paths, 'tool_use').find(({ data }) => data.toolUseId === id);
+    expect(found?.data.command).toBe('make everything');
   });
 
   test('a result whose call is nowhere keeps nobody busy', async () => {
@@ -377,12 +359,8 @@ describe('copies', () => {
     using home = temporaryHome();
     put(home, session());
     await hook(home, 'Stop');
-    const fork = putText(
-      home,
-      transcriptPath('s2'),
-      session().text.replaceAll('"sessionId":"s1"', '"sessionId":"s2"'),
-    );
-    expect(existsSync(fork)).toBe(true);
+    const text = session().text.replaceAll('"sessionId":"s1"', '"sessionId":"s2"');
+    putText(home, transcriptPath('s2'), text);
     await hook(home, 'SessionStart', { source: 'fork' }, 's2');
     await hook(home, 'Stop', {}, 's2');
     expect(calls(home)).toHaveLength(11);
@@ -404,12 +382,8 @@ describe('copies', () => {
     using home = temporaryHome();
     const transcript = new Transcript().prompt('Go.').succeed('Bash', bash('ls'));
     put(home, transcript);
-    await hook(home, 'PostToolUse', {
-      tool_name: 'Bash',
-      tool_input: bash('ls'),
-      tool_response: { stdout: 'ok', stderr: '' },
-      tool_use_id: 'toolu_s1__0',
-    });
+    const call = { tool_name: 'Bash', tool_input: bash('ls'), tool_use_id: 'toolu_s1__0' };
+    await hook(home, 'PostToolUse', { ...call, tool_response: { stdout: 'ok', stderr: '' } });
     await hook(home, 'Stop');
     expect(calls(home)).toEqual(['toolu_s1__0']);
   });
@@ -423,11 +397,8 @@ describe('a session without a transcript that can be read', () => {
     await hook(home, 'UserPromptSubmit', { prompt: 'Go.' });
     expect(readUnreadNote(home.paths, new Date())).toBeUndefined();
     for (const session of ['s1', 's1', 's2', 's1', 's2']) await hook(home, 'Stop', {}, session);
-    expect(readUnreadNote(home.paths, new Date())).toMatchObject({
-      sessionId: 's2',
-      reason: 'missing',
-      sessions: 2,
-    });
+    const note = { sessionId: 's2', reason: 'missing', sessions: 2 };
+    expect(readUnreadNote(home.paths, new Date())).toMatchObject(note);
     expect(readUnreadNote(home.paths, new Date(Date.now() + 8 * 86_400_000))).toBeUndefined();
     const { stdout } = await runProgram([BINARY, 'status'], { home: home.path });
     expect(stdout).toContain('install --hooks=per-call');
@@ -468,27 +439,17 @@ describe('a session without a transcript that can be read', () => {
 describe('calls that an earlier implementation recorded without their ids', () => {
   test('are replaced by those of the transcript, and kept where there is none', async () => {
     using home = temporaryHome();
-    const nameless = (session_id: string) => ({
+    const nameless = {
       type: 'tool_error',
-      session_id,
-      data: { tool: 'Bash', error: 'old' },
-    });
-    withDatabase(home.paths, (db) => {
-      for (const { type, session_id, data } of ['s1', 's2'].map(nameless)) {
-        db.sqlite.run(
-          'INSERT INTO events(type, ts, session_id, data) VALUES (?, ?, ?, ?)',
-          type,
-          '2026-05-01T10:00:00.000Z',
-          session_id,
-          JSON.stringify(data),
-        );
-      }
+      ts: '2026-05-01T10:00:00Z',
+      data: '{"tool":"Bash","error":"old"}',
+    };
+    withDatabase(home.paths, ({ sqlite }) => {
+      for (const session_id of ['s1', 's2']) insertRow(sqlite, 'events', { ...nameless, session_id });
     });
     put(home, new Transcript().prompt('Go.').fail('Bash', { command: 'npm test' }, 'Exit code 1\nno port'));
     await hook(home, 'Stop');
-    expect(readEvents(home.paths, 'tool_error').map(({ data }) => data.error)).toEqual([
-      'old',
-      'no port · npm test',
-    ]);
+    const errors = readEvents(home.paths, 'tool_error').map(({ data }) => data.error);
+    expect(errors).toEqual(['old', 'no port · npm test']);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { isRecord } from '../../src/core/guards.ts';
@@ -11,9 +11,11 @@ import { record, spool } from '../../src/hooks/store/record.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
 import { readConfig } from '../../src/settings/hook-settings.ts';
 import { catchUpForHook } from '../../src/transcripts/catch-up.ts';
+import type { TranscriptImport } from '../../src/transcripts/import.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { PROJECT } from '../support/payloads.ts';
+import { insertRow } from '../support/rows.ts';
 import { withDatabase } from '../support/seed.ts';
 import {
   Clock,
@@ -45,13 +47,8 @@ function learning(options: ConstructorParameters<typeof Transcript>[0] = {}): Tr
 }
 
 describe('importTranscripts() and genuine transcripts', () => {
-  type Row = {
-    type: string;
-    ts: string;
-    session_id: string;
-    project_path: string;
-    data: Record<string, unknown>;
-  };
+  type Names = 'type' | 'ts' | 'session_id' | 'project_path';
+  type Row = Record<Names, string> & { data: Record<string, unknown> };
 
   /** By what a row is the same, however its call was kept then. */
   const bare = ({ type, session_id, project_path, data }: Row) => {
@@ -87,15 +84,8 @@ describe('importTranscripts() and genuine transcripts', () => {
       install(home);
       withDatabase(home.paths, ({ sqlite }) => {
         for (const { type, ts, session_id, project_path, data } of hooks) {
-          sqlite.run(
-            'INSERT INTO events(type, ts, session_id, project, project_path, data) VALUES (?, ?, ?, ?, ?, ?)',
-            type,
-            ts,
-            session_id,
-            'app',
-            project_path,
-            JSON.stringify(data),
-          );
+          const row = { type, ts, session_id, project: 'app', project_path, data: JSON.stringify(data) };
+          insertRow(sqlite, 'events', row);
         }
       });
       const report = importHome(home);
@@ -144,20 +134,11 @@ describe('importTranscripts() and what happened', () => {
     put(home, agent, 's1', 'abc1');
     putText(home, transcriptPath('s1', 'abc1').replace('.jsonl', '.meta.json'), '{"agentType":"executor"}');
     importHome(home);
-    expect(readEvents(home.paths).map((event) => event.type)).toEqual([
-      'prompt',
-      'tool_error',
-      'subagent_stop',
-      'tool_use',
-      'tool_use',
-      'tool_use',
-    ]);
-    expect(recorded(home, 'subagent_stop')).toMatchObject([
-      { agentId: 'abc1', agentType: 'executor', session: 's1' },
-    ]);
-    expect(recorded(home, 'tool_error')).toMatchObject([
-      { agentId: 'abc1', agentType: 'executor', session: 's1' },
-    ]);
+    const types = readEvents(home.paths).map((event) => event.type);
+    expect(types.join(' ')).toBe('prompt tool_error subagent_stop tool_use tool_use tool_use');
+    const byAgent = { agentId: 'abc1', agentType: 'executor', session: 's1' };
+    expect(recorded(home, 'subagent_stop')).toMatchObject([byAgent]);
+    expect(recorded(home, 'tool_error')).toMatchObject([byAgent]);
   });
 
   test('finds the sub-agents of older versions, which lie beside the session', () => {
@@ -197,9 +178,7 @@ describe('importTranscripts() and where a session worked', () => {
   test('counts what was done below the directory of the start to its project', () => {
     using home = temporaryHome();
     const transcript = new Transcript().prompt('Go.').succeed('Bash', { command: 'cd src' });
-    const below = new Transcript({ cwd: `${PROJECT}/src`, session: 's1' }).succeed('Bash', {
-      command: 'ls',
-    }).entries;
+    const below = new Transcript({ cwd: `${PROJECT}/src` }).succeed('Bash', { command: 'ls' }).entries;
     const beside = new Transcript({ cwd: `${PROJECT}2`, session: 's1' });
     beside.result(beside.call('Bash', { command: 'pwd' }, 'toolu_beside'), 'ok');
     const text = [...below, ...beside.entries].map((entry, index) =>
@@ -231,12 +210,8 @@ describe('importTranscripts() and what it leaves out', () => {
     using home = temporaryHome();
     const analysis = new Transcript({ session: 'own' }).prompt(`[${ANALYSIS_MARK}]\nYou analyse the log`);
     put(home, analysis.succeed('Bash', { command: 'ls' }), 'own');
-    put(
-      home,
-      new Transcript({ session: 'own', agent: 'abc1' }).succeed('Bash', { command: 'ls' }),
-      'own',
-      'abc1',
-    );
+    const agent = new Transcript({ session: 'own', agent: 'abc1' }).succeed('Bash', { command: 'ls' });
+    put(home, agent, 'own', 'abc1');
     const quoting = new Transcript().prompt(`Why does ${'x'.repeat(100)} say ${ANALYSIS_MARK}?`);
     put(home, quoting, 's1');
     const report = importHome(home);
@@ -399,14 +374,8 @@ describe('importTranscripts() once more', () => {
     rmSync(path);
     const moved = '.claude/projects/-home-dev-moved/s1.jsonl';
     putText(home, moved, transcript.text);
-    putText(
-      home,
-      '.claude/projects/-home-dev-older/s1.jsonl',
-      transcript.entries
-        .slice(0, 3)
-        .map((entry) => `${JSON.stringify(entry)}\n`)
-        .join(''),
-    );
+    const lines = transcript.text.split('\n').slice(0, 3);
+    putText(home, '.claude/projects/-home-dev-older/s1.jsonl', `${lines.join('\n')}\n`);
     expect(importHome(home)).toMatchObject({ filesFound: 2, filesUnchanged: 2, sessions: 0, added: {} });
     putText(home, moved, transcript.prompt('Go on.').text);
     expect(importHome(home)).toMatchObject({ sessions: 1, added: { prompt: 1 } });
@@ -415,45 +384,37 @@ describe('importTranscripts() once more', () => {
 });
 
 describe('importTranscripts() and what the hooks have recorded', () => {
+  const at = (ts: string) => {
+    return { ts, sessionId: 's1', project: 'app', projectPath: PROJECT, agentId: null, agentType: null };
+  };
+  const prompted = (ts: string, text: string): Recording => {
+    return { kind: 'prompt', at: at(ts), text, charCount: text.length };
+  };
+
+  function recordedBefore(home: Home, ...recordings: Recording[]): void {
+    writeDatabase(home.paths, (db) => record(recordings, home.paths, db));
+  }
+
   test('adds only what they have not', () => {
     using home = temporaryHome();
     const transcript = learning().prompt('Thanks.');
     put(home, transcript, 's1');
-    const at = { sessionId: 's1', project: 'app', projectPath: PROJECT, agentId: null, agentType: null };
-    const recordings: Recording[] = [
-      {
-        kind: 'prompt',
-        at: { ...at, ts: '2026-11-20T09:00:01.015Z' },
-        text: 'Make the test pass.',
-        charCount: 19,
-      },
-      {
-        kind: 'tool-use',
-        at: { ...at, ts: '2026-11-20T09:09:00.000Z' },
-        tool: 'Bash',
-        meta: { command: 'npm' },
-        toolUseId: 'toolu_s1__2',
-        command: null,
-        line: null,
-        directory: null,
-        remark: null,
-        file: null,
-      },
-    ];
-    writeDatabase(home.paths, (db) => record(recordings, home.paths, db));
+    const call = { tool: 'Bash', toolUseId: 'toolu_s1__2', command: null, line: null, directory: null };
+    recordedBefore(home, prompted('2026-11-20T09:00:01.015Z', 'Make the test pass.'), {
+      kind: 'tool-use',
+      at: at('2026-11-20T09:09:00.000Z'),
+      meta: {},
+      ...call,
+      remark: null,
+      file: null,
+    });
     expect(importHome(home)).toMatchObject({ added: { prompt: 1, tool_error: 1, tool_use: 1 }, known: 2 });
   });
 
   test('takes in what waits in the spool before it looks', () => {
     using home = temporaryHome();
     put(home, new Transcript().prompt('Make the test pass.'), 's1');
-    const at = { sessionId: 's1', project: 'app', projectPath: PROJECT, agentId: null, agentType: null };
-    const prompt = {
-      at: { ...at, ts: '2026-11-20T09:00:01.015Z' },
-      text: 'Make the test pass.',
-      charCount: 19,
-    };
-    spool([{ kind: 'prompt', ...prompt }], home.paths, Date.now());
+    spool([prompted('2026-11-20T09:00:01.015Z', 'Make the test pass.')], home.paths, Date.now());
     expect(importHome(home)).toMatchObject({ added: {}, known: 1 });
     expect(recorded(home, 'prompt')).toHaveLength(1);
   });
@@ -466,12 +427,9 @@ describe('importTranscripts() and what the hooks have recorded', () => {
       limits: { events: 1, holdMs: 0 },
       inTurn: (work) => {
         if (turns++ === 2) {
-          writeDatabase(home.paths, ({ sqlite }) =>
-            sqlite.run(
-              `INSERT INTO events(type, ts, session_id, data) VALUES ('tool_use', ?, 's1', '{"toolUseId":"toolu_s1__2"}')`,
-              NOW.toISOString(),
-            ),
-          );
+          const row = { type: 'tool_use', ts: NOW.toISOString(), session_id: 's1' };
+          const data = '{"toolUseId":"toolu_s1__2"}';
+          writeDatabase(home.paths, ({ sqlite }) => insertRow(sqlite, 'events', { ...row, data }));
         }
         return work();
       },
@@ -500,9 +458,7 @@ describe('importTranscripts() and what the hooks have recorded', () => {
   test('knows a prompt that was queued although its hook ran much later', () => {
     using home = temporaryHome();
     put(home, new Transcript().queued('and hurry'), 's1');
-    const at = { sessionId: 's1', project: 'app', projectPath: PROJECT, agentId: null, agentType: null };
-    const prompt = { at: { ...at, ts: '2026-11-20T09:10:00.000Z' }, text: 'and hurry', charCount: 9 };
-    writeDatabase(home.paths, (db) => record([{ kind: 'prompt', ...prompt }], home.paths, db));
+    recordedBefore(home, prompted('2026-11-20T09:10:00.000Z', 'and hurry'));
     expect(importHome(home)).toMatchObject({ added: {}, known: 1 });
   });
 
@@ -533,7 +489,7 @@ describe('importTranscripts() and what the hooks have recorded', () => {
 
 /** Each run makes several databases. */
 const RUNS = Number(process.env.PROPERTY_RUNS ?? 30);
-const SLOW_MS = 60_000 + RUNS * 500;
+setDefaultTimeout(60_000 + RUNS * 500);
 
 describe('importTranscripts() and interruptions', () => {
   /** A session with sub-agents at work side by side, errors and fixes, calls that overlap. */
@@ -541,32 +497,19 @@ describe('importTranscripts() and interruptions', () => {
     fc.array(
       fc.record({
         who: fc.constantFrom('main', 'a1', 'a2'),
-        what: fc.constantFrom(
-          'prompt',
-          'open',
-          'close',
-          'fail',
-          'pass',
-          'edit',
-          'reject',
-          'stop',
-          'noise',
-          'both',
-        ),
+        what: fc.constantFrom(...'prompt open close fail pass edit reject stop noise both'.split(' ')),
       }),
       { minLength: 1, maxLength: 40 },
     );
+
+  const REJECTED = '<tool_use_error>String to replace not found</tool_use_error>';
 
   type Happened = { readonly who: string; readonly what: string };
 
   function write(happened: readonly Happened[]): Map<string, Transcript> {
     const clock = new Clock();
-    const transcripts = new Map(
-      ['main', 'a1', 'a2'].map((who) => [
-        who,
-        new Transcript({ clock, ...(who === 'main' ? {} : { agent: who }) }),
-      ]),
-    );
+    const transcriptOf = (who: string) => new Transcript({ clock, ...(who !== 'main' && { agent: who }) });
+    const transcripts = new Map(['main', 'a1', 'a2'].map((who) => [who, transcriptOf(who)]));
     const open: [string, string][] = [];
     for (const [index, { who, what }] of happened.entries()) {
       const transcript = transcripts.get(who) as Transcript;
@@ -579,12 +522,7 @@ describe('importTranscripts() and interruptions', () => {
         transcript.fail('Bash', { command: 'npm test' }, `Exit code 1\nError: case ${who}`);
       else if (what === 'pass') transcript.succeed('Bash', { command: 'npm test' });
       else if (what === 'edit') transcript.succeed('Edit', { file_path: `${PROJECT}/file-${index}.ts` });
-      else if (what === 'reject')
-        transcript.fail(
-          'Edit',
-          { file_path: 'x.ts' },
-          '<tool_use_error>String to replace not found</tool_use_error>',
-        );
+      else if (what === 'reject') transcript.fail('Edit', { file_path: 'x.ts' }, REJECTED);
       else if (what === 'stop') transcript.say('done');
       else if (what === 'both') {
         const ids = ['x', 'y'].map((command) => transcript.call('Bash', { command: `${command} ${index}` }));
@@ -618,114 +556,89 @@ describe('importTranscripts() and interruptions', () => {
     return importedRows(home);
   }
 
-  test(
-    'killed before any of its transactions, it ends with the same rows',
-    () => {
-      fc.assert(
-        fc.property(sessions(), fc.array(fc.nat(30), { maxLength: 4 }), (happened, kills) => {
-          const transcripts = write(happened);
-          using home = temporaryHome();
-          putAll(home, transcripts);
-          for (const kill of kills) {
-            let turns = 0;
-            const dying = () =>
-              importHome(home, {
-                limits: { events: 1 + (kill % 3), holdMs: 0 },
-                inTurn: (work) => {
-                  if (turns++ === kill) throw new Error('killed');
-                  return work();
-                },
-              });
-            try {
-              dying();
-            } catch (error) {
-              if (!(error instanceof Error) || error.message !== 'killed') throw error;
-            }
-          }
-          importHome(home);
-          expect(importedRows(home)).toEqual(rowsOf(transcripts));
-        }),
-        { numRuns: RUNS },
-      );
-    },
-    SLOW_MS,
-  );
+  /** Imports until this transaction; false when there is none. */
+  function isKilledAt(turn: number, events: number, home: Home): boolean {
+    let turns = 0;
+    const inTurn: TranscriptImport['inTurn'] = (work) => {
+      if (turns++ === turn) throw new Error('killed');
+      return work();
+    };
+    try {
+      importHome(home, { limits: { events, holdMs: 0 }, inTurn });
+      return false;
+    } catch (error) {
+      expect(error).toEqual(new Error('killed'));
+      return true;
+    }
+  }
+
+  test('killed before any of its transactions, it ends with the same rows', () => {
+    fc.assert(
+      fc.property(sessions(), fc.array(fc.nat(30), { maxLength: 4 }), (happened, kills) => {
+        const transcripts = write(happened);
+        using home = temporaryHome();
+        putAll(home, transcripts);
+        for (const kill of kills) isKilledAt(kill, 1 + (kill % 3), home);
+        importHome(home);
+        expect(importedRows(home)).toEqual(rowsOf(transcripts));
+      }),
+      { numRuns: RUNS },
+    );
+  });
 
   test('killed between two events of one line, it takes the second one later', () => {
     using home = temporaryHome();
     putAll(home, write([{ who: 'main', what: 'both' }]));
-    let turns = 0;
-    const dying = () =>
-      importHome(home, {
-        limits: { events: 1, holdMs: 0 },
-        inTurn: (work) => {
-          if (turns++ === 1) throw new Error('killed');
-          return work();
-        },
-      });
-    expect(dying).toThrow('killed');
+    expect(isKilledAt(1, 1, home)).toBe(true);
     expect(recorded(home)).toHaveLength(1);
     expect(importHome(home)).toMatchObject({ added: { tool_use: 1 }, known: 1 });
   });
 
-  test(
-    'run while the transcripts grow, cut at any byte, it ends with the same rows',
-    () => {
-      fc.assert(
-        fc.property(
-          sessions(),
-          fc.array(fc.record({ at: fc.nat(100), part: fc.double({ min: 0, max: 0.99, noNaN: true }) }), {
-            maxLength: 4,
-          }),
-          (happened, looks) => {
-            const transcripts = write(happened);
-            using home = temporaryHome();
-            for (const { at, part } of looks.toSorted((left, right) => left.at - right.at)) {
-              putAll(home, transcripts, Date.parse('2026-11-20T09:00:00Z') + at * 1000, part);
-              importHome(home);
-            }
-            putAll(home, transcripts);
-            importHome(home);
-            expect(importedRows(home)).toEqual(rowsOf(transcripts));
-          },
-        ),
-        { numRuns: RUNS },
-      );
-    },
-    SLOW_MS,
-  );
-
-  test(
-    'read by hooks in small parts while they grow, it ends with the same rows',
-    () => {
-      const parts = fc.record({
-        at: fc.nat(100),
-        part: fc.double({ min: 0, max: 0.99, noNaN: true }),
-        bytes: fc.integer({ min: 300, max: 6000 }),
-        isNewestFirst: fc.boolean(),
-      });
-      fc.assert(
-        fc.property(sessions(), fc.array(parts, { maxLength: 6 }), (happened, looks) => {
-          const transcripts = write(happened);
-          using home = temporaryHome();
-          for (const { at, part, ...limits } of looks.toSorted((left, right) => left.at - right.at)) {
-            putAll(home, transcripts, Date.parse('2026-11-20T09:00:00Z') + at * 1000, part);
-            catchUp(home, limits);
-          }
-          putAll(home, transcripts);
-          catchUp(home, { bytes: 3000, isNewestFirst: true });
+  test('run while the transcripts grow, cut at any byte, it ends with the same rows', () => {
+    const look = fc.record({ at: fc.nat(100), part: fc.double({ min: 0, max: 0.99, noNaN: true }) });
+    fc.assert(
+      fc.property(sessions(), fc.array(look, { maxLength: 4 }), (happened, looks) => {
+        const transcripts = write(happened);
+        using home = temporaryHome();
+        for (const { at, part } of looks.toSorted((left, right) => left.at - right.at)) {
+          putAll(home, transcripts, Date.parse('2026-11-20T09:00:00Z') + at * 1000, part);
           importHome(home);
-          const rows = importedRows(home);
-          const expected = rowsOf(transcripts);
-          expect(comparable(rows.events)).toEqual(comparable(expected.events));
-          expect(counts(rows.errors)).toEqual(counts(expected.errors));
-          expect(rows.progress).toEqual(expected.progress);
-        }),
-        { numRuns: RUNS },
-      );
-    },
-    SLOW_MS,
-  );
+        }
+        putAll(home, transcripts);
+        importHome(home);
+        expect(importedRows(home)).toEqual(rowsOf(transcripts));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test('read by hooks in small parts while they grow, it ends with the same rows', () => {
+    const parts = fc.record({
+      at: fc.nat(100),
+      part: fc.double({ min: 0, max: 0.99, noNaN: true }),
+      bytes: fc.integer({ min: 300, max: 6000 }),
+      isNewestFirst: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(sessions(), fc.array(parts, { maxLength: 6 }), (happened, looks) => {
+        const transcripts = write(happened);
+        using home = temporaryHome();
+        for (const { at, part, ...limits } of looks.toSorted((left, right) => left.at - right.at)) {
+          putAll(home, transcripts, Date.parse('2026-11-20T09:00:00Z') + at * 1000, part);
+          catchUp(home, limits);
+        }
+        putAll(home, transcripts);
+        catchUp(home, { bytes: 3000, isNewestFirst: true });
+        importHome(home);
+        const rows = importedRows(home);
+        const expected = rowsOf(transcripts);
+        expect(comparable(rows.events)).toEqual(comparable(expected.events));
+        expect(counts(rows.errors)).toEqual(counts(expected.errors));
+        expect(rows.progress).toEqual(expected.progress);
+      }),
+      { numRuns: RUNS },
+    );
+  });
 
   /**
    * Where the newest part was read first, what was said before its first call was not part of it, and of two prompts or

@@ -59,10 +59,7 @@ describe('importAll()', () => {
     using home = temporaryHome();
     put(home, 'old', '2026-07-01T09:00:00Z');
     put(home, 'new', '2026-11-20T09:00:00Z');
-    expect(run(home)).toMatchObject({
-      transcripts: { added: { prompt: 2, tool_use: 4 } },
-      removed: 4,
-    });
+    expect(run(home)).toMatchObject({ transcripts: { added: { prompt: 2, tool_use: 4 } }, removed: 4 });
     expect(new Set(readEvents(home.paths).map((event) => event.sessionId))).toEqual(new Set(['new']));
     expect(readRows(home.paths, 'SELECT seen_count FROM error_kb')).toEqual([{ seen_count: 2 }]);
     const before = importedRows(home);
@@ -164,9 +161,7 @@ describe('importAll() as a rehearsal', () => {
     using home = temporaryHome();
     put(home, 's1', '2026-11-20T09:00:00Z');
     const left = leftBehind(home, () => {
-      expect(run(home, { isRehearsal: true })).toMatchObject({
-        transcripts: { added: { prompt: 1 } },
-      });
+      expect(run(home, { isRehearsal: true })).toMatchObject({ transcripts: { added: { prompt: 1 } } });
     });
     expect([existsSync(home.paths.home), left]).toEqual([false, []]);
   });
@@ -176,9 +171,7 @@ describe('importAll() as a rehearsal', () => {
     put(home, 's1', '2026-11-20T09:00:00Z');
     seedErrors(home.paths, [{ error: 'Error: a' }]);
     run(home);
-    expect(run(home, { isRehearsal: true })).toMatchObject({
-      transcripts: { added: {}, filesUnchanged: 1 },
-      fixes: 0,
-    });
+    const nothing = { transcripts: { added: {}, filesUnchanged: 1 }, fixes: 0 };
+    expect(run(home, { isRehearsal: true })).toMatchObject(nothing);
   });
 });

@@ -16,33 +16,20 @@ import {
 import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { seedFixes } from '../support/seed.ts';
+import { START } from '../support/transcripts.ts';
 
 const NOW = new Date('2026-11-21T09:00:00.000Z');
 const LONG = { now: NOW, budgetMs: 60_000 };
 
-const at = (ts: string, sessionId = 's1', agentId: string | null = null) => ({
-  ts,
-  sessionId,
-  project: 'app',
-  projectPath: PROJECT,
-  agentId,
-  agentType: null,
-});
+const clock = (seconds: number) => new Date(Date.parse(START) + seconds * 1000).toISOString();
 
-const clock = (seconds: number) =>
-  new Date(Date.parse('2026-11-20T09:00:00.000Z') + seconds * 1000).toISOString();
+const at = (ts: string, sessionId = 's1', agentId: string | null = null) => {
+  return { ts, sessionId, project: 'app', projectPath: PROJECT, agentId, agentType: null };
+};
 
 function use(seconds: number, toolUseId: string, sessionId?: string): Recording {
-  const call = {
-    tool: 'Read',
-    toolUseId,
-    command: null,
-    line: null,
-    directory: null,
-    remark: null,
-    file: null,
-  };
-  return { kind: 'tool-use', at: at(clock(seconds), sessionId), meta: {}, ...call };
+  const call = { tool: 'Read', toolUseId, command: null, line: null, directory: null, remark: null };
+  return { kind: 'tool-use', at: at(clock(seconds), sessionId), meta: {}, ...call, file: null };
 }
 
 function prompt(seconds: number, text: string, sessionId?: string): Recording {
@@ -78,12 +65,8 @@ describe('writeSteps()', () => {
     using home = temporaryHome();
     const other = { read: read('/b.jsonl', 9, 'i') };
     const written = write(home, [...steps(prompt(1, 'x'), undefined, use(2, 't1')), other]);
-    expect(written).toEqual({
-      steps: 4,
-      added: { prompt: 1, tool_use: 1 },
-      known: 0,
-      projects: [PROJECT],
-    });
+    const added = { prompt: 1, tool_use: 1 };
+    expect(written).toEqual({ steps: 4, added, known: 0, projects: [PROJECT] });
     expect(placesIn(home)).toEqual([
       { path: '/a.jsonl', bytes_done: 3, bytes_seen: 3, head: 'h' },
       { path: '/b.jsonl', bytes_done: 9, bytes_seen: 9, head: 'i' },
@@ -113,11 +96,7 @@ describe('writeSteps()', () => {
 
   test('leaves nothing behind when one of the recordings cannot be written', () => {
     using home = temporaryHome();
-    const broken = {
-      kind: 'tool-use',
-      at: at(null as unknown as string),
-      toolUseId: null,
-    } as unknown as Recording;
+    const broken = { kind: 'tool-use', at: at(null as never), toolUseId: null } as unknown as Recording;
     expect(() => write(home, steps(use(1, 't1'), broken))).toThrow();
     expect([readEvents(home.paths), readRows(home.paths, 'SELECT * FROM imports')]).toEqual([[], []]);
   });

@@ -6,23 +6,31 @@ import type { CallRecord, Recording, ToolError } from '../../../src/hooks/decisi
 import { record } from '../../../src/hooks/store/record.ts';
 import { commandFamily } from '../../../src/lessons/command.ts';
 
-/** One case of the suite. `run` throws when the driver or the store does not keep a promise. */
-export type Case = { readonly title: string; readonly run: (context: Context) => void | Promise<void> };
-
-export type Driver = 'bun' | 'node';
-
 /** A fresh home directory and what a case needs to work in it. */
 export type Context = {
-  readonly driver: Driver;
   readonly home: string;
   readonly paths: StatePaths;
-  /** Opens for writing; closed after the case. */
+  /** The database, open for writing from the first look at it on; closed after the case. */
+  readonly db: Db;
+  /** Opens another connection for writing; closed after the case. */
   readonly open: (options?: { busyTimeoutMs?: number; migrationBytesMax?: number }) => Db;
   readonly read: () => Db | undefined;
+  /** Records one after the other, as one hook after the other does. */
+  readonly tell: (...recordings: Recording[]) => void;
   /** Runs a role of workers.ts in a process of its own, under the same driver. */
   readonly startWorker: (role: string, ...words: string[]) => Worker;
   readonly dispose: () => void;
 };
+
+/** One case of the suite. `run` throws when the driver or the store does not keep a promise. */
+type Case = { readonly title: string; readonly run: (context: Context) => void | Promise<void> };
+
+export const CASES: Case[] = [];
+
+/** Adds a case: each runs under both drivers. */
+export function test(title: string, run: Case['run']): void {
+  CASES.push({ title, run });
+}
 
 export type Worker = {
   /** The first line of its output. */
@@ -31,33 +39,34 @@ export type Worker = {
   readonly kill: () => void;
 };
 
-export type ContextOptions = Pick<Context, 'driver' | 'home' | 'startWorker'>;
-
-export function createContext({ driver, home, startWorker }: ContextOptions): Context {
+export function createContext(home: string, startWorker: Context['startWorker']): Context {
   const paths = pathsIn(home);
   const opened: Db[] = [];
   const keep = <T extends Db | undefined>(db: T): T => {
     if (db) opened.push(db);
     return db;
   };
-  return {
-    driver,
+  const open: Context['open'] = (options = {}) =>
+    keep(getDb(paths, { mode: 'write', busyTimeoutMs: 1000, ...options }));
+  let db: Db | undefined;
+  const context: Context = {
     home,
     paths,
-    startWorker,
-    open: ({ busyTimeoutMs = 1000, migrationBytesMax } = {}) =>
-      keep(
-        getDb(paths, {
-          mode: 'write',
-          busyTimeoutMs,
-          ...(migrationBytesMax === undefined ? {} : { migrationBytesMax }),
-        }),
-      ),
+    get db() {
+      db ??= open();
+      return db;
+    },
+    open,
     read: () => keep(getDb(paths, { mode: 'read', busyTimeoutMs: 1000 })),
+    tell: (...recordings) => {
+      for (const recording of recordings) record([recording], paths, context.db);
+    },
+    startWorker,
     dispose: () => {
       for (const db of opened) db.sqlite.close();
     },
   };
+  return context;
 }
 
 export function pathsIn(home: string): StatePaths {
@@ -137,9 +146,10 @@ export function sessionEnd(where: Where = {}): Recording {
   return { kind: 'session-end', at: origin(where), reason: 'exit' };
 }
 
-/** Records one after the other, as one hook after the other does. */
-export function tell(context: Context, db: Db, ...recordings: Recording[]): void {
-  for (const recording of recordings) record([recording], context.paths, db);
+/** Waits until all of them have ended well. */
+export async function allEnded(workers: readonly Worker[]): Promise<void> {
+  for (const { code, output } of await Promise.all(workers.map(({ ended }) => ended)))
+    if (code !== 0) throw new Error(`A process ended with ${code}: ${output}`);
 }
 
 export function count(db: Db, table: string, condition = '1'): number {

@@ -59,38 +59,41 @@ export const PREDECESSOR = `PRAGMA journal_mode = WAL; ${EVENTS} ${ERROR_KB} ${E
 export type Partial = {
   readonly what: string;
   readonly sql: string;
-  readonly events: number;
-  readonly errors: number;
+  /** How many there are of each: an event and no error where nothing is said. */
+  readonly events?: number;
+  readonly errors?: number;
   /** Whether the old error's project path is known, so that queries by path find it. */
   readonly hasPath?: false;
 };
 
 const row = (columns: string, values: string) => `INSERT INTO events(${columns}) VALUES (${values});`;
-const OLD_DATA = `'{"tool":"Bash","error":"Error: old trouble"}'`;
+const VALUES: Readonly<Record<string, string>> = {
+  ...{ id: '7', type: "'tool_error'", ts: `'${time(-1)}'`, session_id: "'old'", host: "'h'" },
+  ...{ project: "'shop'", project_path: "'/home/dev/shop'" },
+  data: `'{"tool":"Bash","error":"Error: old trouble"}'`,
+};
+/** An old error, with these columns. */
+function failed(columns = 'type, ts, session_id, project_path, data'): string {
+  const values = columns.split(', ').map((name) => VALUES[name]);
+  return row(columns, values.join(', '));
+}
 
 /** Databases that have only some of it. */
 export const PARTIALS: readonly Partial[] = [
   {
     what: 'events without ts',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, type TEXT NOT NULL, session_id TEXT NOT NULL, project_path TEXT,
-      data JSON NOT NULL); ${row('type, session_id, project_path, data', `'tool_error', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
-    events: 1,
-    errors: 0,
+      data JSON NOT NULL); ${failed('type, session_id, project_path, data')}`,
   },
   {
     what: 'events without id',
     sql: `CREATE TABLE events(type TEXT NOT NULL, ts TEXT NOT NULL, session_id TEXT NOT NULL, project_path TEXT,
-      data JSON NOT NULL);
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
-    events: 1,
-    errors: 0,
+      data JSON NOT NULL); ${failed()}`,
   },
   {
     what: 'events without project_path and error_kb without indexes',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, type TEXT NOT NULL, ts TEXT NOT NULL, session_id TEXT NOT NULL,
-      project TEXT, data JSON NOT NULL); ${ERROR_KB} ${ERROR_ROWS}
-      ${row('type, ts, session_id, project, data', `'tool_error', '${time(-1)}', 'old', 'shop', ${OLD_DATA}`)}`,
-    events: 1,
+      project TEXT, data JSON NOT NULL); ${ERROR_KB} ${ERROR_ROWS} ${failed('type, ts, session_id, project, data')}`,
     errors: 1,
     hasPath: false,
   },
@@ -98,22 +101,17 @@ export const PARTIALS: readonly Partial[] = [
     what: 'columns in another order',
     sql: `CREATE TABLE events(data JSON NOT NULL, project_path TEXT, session_id TEXT NOT NULL, ts TEXT NOT NULL,
       type TEXT NOT NULL, id INTEGER PRIMARY KEY, project TEXT); CREATE VIEW broken AS SELECT * FROM gone;
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
-    events: 1,
-    errors: 0,
+      ${failed()}`,
   },
   {
     what: 'another NOT NULL column',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, type TEXT NOT NULL, ts TEXT NOT NULL, session_id TEXT NOT NULL,
       project_path TEXT, data JSON NOT NULL, host TEXT NOT NULL);
-      ${row('type, ts, session_id, project_path, data, host', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}, 'h'`)}`,
-    events: 1,
-    errors: 0,
+      ${failed('type, ts, session_id, project_path, data, host')}`,
   },
   {
     what: 'NULL in columns that must have a value, and a text id',
-    sql: `CREATE TABLE events(id TEXT, type TEXT, ts TEXT, session_id TEXT, project TEXT, project_path TEXT, data JSON);
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}
+    sql: `CREATE TABLE events(id TEXT, type TEXT, ts TEXT, session_id TEXT, project TEXT, project_path TEXT, data JSON); ${failed()}
       INSERT INTO events(data) VALUES (NULL), ('{"text":"no columns"}');
       CREATE TABLE error_kb(id INTEGER PRIMARY KEY, ts TEXT, error_normalized TEXT, resolution TEXT, project_path TEXT);
       INSERT INTO error_kb(error_normalized, resolution) VALUES ('Error: old trouble', '{}'), (NULL, NULL), (NULL, '{}')`,
@@ -123,28 +121,22 @@ export const PARTIALS: readonly Partial[] = [
   {
     what: 'NULL in nullable columns of an otherwise complete table',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, v INTEGER, type TEXT, ts TEXT, session_id TEXT, project TEXT,
-      project_path TEXT, data JSON); INSERT INTO events(type, data) VALUES (NULL, NULL);
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
+      project_path TEXT, data JSON); INSERT INTO events(type, data) VALUES (NULL, NULL); ${failed()}`,
     events: 2,
-    errors: 0,
   },
   {
     what: 'an unfitting UNIQUE and a CHECK in the table itself',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, v INTEGER, type TEXT NOT NULL CHECK(type IN ('tool_error')),
-      ts TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, project TEXT, project_path TEXT, data JSON NOT NULL);
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}
+      ts TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, project TEXT, project_path TEXT, data JSON NOT NULL); ${failed()}
       CREATE TABLE error_kb(id INTEGER PRIMARY KEY, ts TEXT NOT NULL, error_normalized TEXT NOT NULL UNIQUE,
       resolution TEXT); INSERT INTO error_kb VALUES (4, '${time(-9)}', 'Error: old trouble', '{}')`,
-    events: 1,
     errors: 1,
   },
   {
     what: 'tables without rowid',
     sql: `CREATE TABLE events(id INTEGER PRIMARY KEY, type TEXT NOT NULL, ts TEXT NOT NULL, session_id TEXT NOT NULL,
       project_path TEXT, data JSON NOT NULL) WITHOUT ROWID;
-      ${row('id, type, ts, session_id, project_path, data', `7, 'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
-    events: 1,
-    errors: 0,
+      ${failed('id, type, ts, session_id, project_path, data')}`,
   },
   { what: 'error_kb only', sql: `${ERROR_KB} ${ERROR_KB_UNIQUE} ${ERROR_ROWS}`, events: 0, errors: 1 },
   {
@@ -161,29 +153,24 @@ export const PARTIALS: readonly Partial[] = [
       CREATE VIEW broken AS SELECT * FROM gone; CREATE VIEW mirrored AS SELECT * FROM recent;
       CREATE TRIGGER copy AFTER INSERT ON mine BEGIN
         INSERT INTO events(type, ts, session_id, data) VALUES ('prompt', '${time(0)}', 's', '{}'); END;
-      ${row('type, ts, session_id, project_path, data', `'tool_error', '${time(-1)}', 'old', '/home/dev/shop', ${OLD_DATA}`)}`,
-    events: 1,
-    errors: 0,
+      ${failed()}`,
   },
   {
     what: 'data that is no JSON',
     sql: `${EVENTS} ${row('type, ts, session_id, data', `'prompt', '${time(-3)}', 'old', '{broken'`)}
       ${row('type, ts, session_id, data', `'prompt', '${time(-3)}', 'old', x'00ff'`)} ${EVENT_ROWS}`,
     events: 5,
-    errors: 0,
   },
   {
     what: 'our own tables restored without the version',
     sql: `${EVENTS} ${EVENT_ROWS} CREATE VIRTUAL TABLE event_text USING fts5(text);
       INSERT INTO event_text(rowid, text) VALUES (1, 'stale'), (2, 'stale');`,
     events: 3,
-    errors: 0,
   },
   {
     what: 'nothing but foreign tables',
     sql: 'CREATE TABLE mine(x); INSERT INTO mine VALUES (1)',
     events: 0,
-    errors: 0,
   },
 ];
 
