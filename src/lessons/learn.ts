@@ -1,4 +1,5 @@
 import { relativeFile } from '../core/project.ts';
+import { isEditingTool } from './command.ts';
 import { areAlike, correctness, isSameWork, sharedWords } from './command-likeness.ts';
 import { maskLine } from './errors/error-key.ts';
 import { blamedWords, culpritOf } from './failure.ts';
@@ -194,28 +195,24 @@ function tallyOf(shells: readonly Shell[]): Tally {
 
 /** What helped in one agent's work. */
 function observe(stream: readonly Entry[], mayTell: MayTell): Observation[] {
-  const found: Observation[] = [];
-  stream.forEach((entry, index) => {
-    if (entry.kind !== 'call' || !isShell(entry) || !isFailed(entry)) return;
+  return stream.flatMap((entry, index) => {
+    if (!isShell(entry) || !isFailed(entry)) return [];
     const { noise } = entry.outcome;
-    if (noise !== null && noise !== 'finding' && noise !== 'unclear') return;
+    if (noise !== null && noise !== 'finding' && noise !== 'unclear') return [];
     const later = untilInterrupted(stream, index + 1);
-    const one =
-      (noise === 'finding' ? undefined : correction(entry, later, mayTell)) ?? fixer(entry, later, mayTell);
-    if (one !== undefined) found.push(one);
+    const corrected = noise === 'finding' ? undefined : correction(entry, later, mayTell);
+    return corrected ?? fixer(entry, later, mayTell) ?? [];
   });
-  return found;
 }
 
 /** The shell calls that follow, as far as nothing else can have helped: a prompt, or a change of a file. */
 function untilInterrupted(stream: readonly Entry[], from: number): Shell[] {
-  const calls: Shell[] = [];
-  for (const entry of stream.slice(from)) {
-    if (entry.kind === 'prompt' || calls.length >= FIXER_CALLS) break;
-    if (isShell(entry)) calls.push(entry);
-    else if (/^(?:Edit|Write|MultiEdit|NotebookEdit)$/.test(entry.tool)) break;
-  }
-  return calls;
+  const later = stream.slice(from);
+  const end = later.findIndex((one) => one.kind === 'prompt' || (!isShell(one) && isEditingTool(one.tool)));
+  return later
+    .slice(0, end < 0 ? later.length : end)
+    .filter(isShell)
+    .slice(0, FIXER_CALLS);
 }
 
 /** The same thing said in another way, which was accepted. */
@@ -230,18 +227,16 @@ function correction(
   const isAgain = ({ shape }: Placed) => shape === culprit.shape;
   if (later.some((call) => call.worked.some(isAgain))) return undefined;
   const { said, noise } = failure.outcome;
-  const isWrongCall = noise === null;
   const blamed = blamedWords(culprit, said);
   let best: Observation | undefined;
   later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {
     for (const command of acceptedIn(helper, failure)) {
       const value = correctness(culprit, command, { said, blamed }) - step * STEP_COST;
-      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0)) continue;
-      if (hasVariable(command) || asksForHelp(command, culprit)) continue;
+      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0) || asksForHelp(command, culprit)) continue;
       // An error that does not blame the call is corrected only by what was added to that very call, at once.
       const isAtOnce = step === 0 && helper.outcome.kind === 'worked';
-      if (!isWrongCall && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
-      if ((undoes(command) && !undoes(culprit)) || !mayTell(command)) continue;
+      if (noise !== null && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
+      if (hasVariable(command) || (undoes(command) && !undoes(culprit)) || !mayTell(command)) continue;
       best = correctionBy(failure, helper, { culprit, command, value }) ?? best;
     }
   });
@@ -309,11 +304,25 @@ function hasVariable({ words }: SimpleCommand): boolean {
   return words.some((word) => /(?<!\\)\$[\w{(]|`/.test(word.replace(/'[^']*'/g, '')));
 }
 
+/** What such scripts repair; of anything else it has to be seen that the check passes then. */
+const REPAIRED = /format|sorted|organi[sz]e|indent|whitespace|prettier|quotes|semicolon/i;
+
 /** What made the very same command work again, or its script's own sibling that repairs. */
 function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell): Observation | undefined {
   const { culprit } = failure;
   if (culprit === undefined) return undefined;
+  const { noise, said, text } = failure.outcome;
   const isAgain = ({ shape }: Placed) => shape === culprit.shape;
+  const fixerBy = (helper: Shell, command: Placed, isSure: boolean): Observation | undefined => {
+    // What reads a pipe is half a command.
+    if (!mayTell(command) || undoes(command) || hasVariable(command) || command.readsPipe) return undefined;
+    const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
+    if (failing === undefined || use === undefined) return undefined;
+    const isNamed = text.includes(command.words.map(unquoted).join(' '));
+    const likeness = isSure || isNamed || (noise !== 'finding' && isSetUp(command)) ? 1 : 0;
+    const remedy = { kind: 'fixer', failing, use } as const;
+    return { failure, helper, remedy, sameness: use, likeness, shape: command.shape };
+  };
   const helpers: { call: Shell; command: Placed; isKnown: boolean }[] = [];
   for (const call of later) {
     if (call.outcome.kind !== 'worked') {
@@ -323,49 +332,22 @@ function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell):
     for (const command of call.commands) {
       const isKnown = call.worked.includes(command);
       // A script that repairs repairs what a check has found, and in the same place.
-      const isSibling = failure.outcome.noise !== null && command.place === culprit.place;
-      if (isKnown && isSibling && siblingScript(culprit, command)) {
-        const isSure = isRepaired(
-          failure,
-          later.some(({ worked }) => worked.some(isAgain)),
+      if (isKnown && noise !== null && command.place === culprit.place && siblingScript(culprit, command))
+        return fixerBy(
+          call,
+          command,
+          REPAIRED.test(said) || later.some(({ worked }) => worked.some(isAgain)),
         );
-        return mayTell(command) ? fixerBy(failure, call, { culprit, command, isSure }) : undefined;
-      }
       if (isAgain(command) && isKnown) {
         const [first] = helpers;
-        const isOne =
-          first?.isKnown === true && helpers.every((one) => one.command.shape === first.command.shape);
-        return isOne && mayTell(first.command)
-          ? fixerBy(failure, first.call, { culprit, command: first.command, isSure: false })
-          : undefined;
+        const isOne = first?.isKnown && helpers.every((one) => one.command.shape === first.command.shape);
+        return isOne ? fixerBy(first.call, first.command, false) : undefined;
       }
       // What perhaps helped speaks against any other that did.
       if (!isAgain(command) && !isRead(command)) helpers.push({ call, command, isKnown });
     }
   }
   return undefined;
-}
-
-/** Formatting is what such scripts repair; of anything else it has to be seen that the check passes then. */
-function isRepaired({ outcome }: FailedShell, passesThen: boolean): boolean {
-  return (
-    passesThen || /format|sorted|organi[sz]e|indent|whitespace|prettier|quotes|semicolon/i.test(outcome.said)
-  );
-}
-
-function fixerBy(
-  failure: FailedShell,
-  helper: Shell,
-  { culprit, command, isSure }: { culprit: Placed; command: Placed; isSure: boolean },
-): Observation | undefined {
-  // What reads a pipe is half a command.
-  if (undoes(command) || hasVariable(command) || command.readsPipe) return undefined;
-  const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
-  if (failing === undefined || use === undefined) return undefined;
-  const isNamed = failure.outcome.text.includes(command.words.map(unquoted).join(' '));
-  const isCertain = isSure || isNamed || (failure.outcome.noise !== 'finding' && isSetUp(command));
-  const remedy = { kind: 'fixer', failing, use } as const;
-  return { failure, helper, remedy, sameness: use, likeness: isCertain ? 1 : 0, shape: command.shape };
 }
 
 /** The best remedy of a group, unless the log speaks against it. */
@@ -378,12 +360,9 @@ function bestRemedy(
     (left, right) =>
       countSessions(helpersOf(right)) - countSessions(helpersOf(left)) || likeliest(right) - likeliest(left),
   );
-  for (const seen of remedies) {
-    const newest = seen.at(-1);
-    if (newest === undefined || !isWorthTelling(newest, seen, failures, tally)) continue;
-    return { remedy: newest.remedy, failure: newest.failure, helpers: helpersOf(seen) };
-  }
-  return undefined;
+  const seen = remedies.find((one) => isWorthTelling(one, failures, tally));
+  const newest = seen?.at(-1);
+  return seen && newest && { remedy: newest.remedy, failure: newest.failure, helpers: helpersOf(seen) };
 }
 
 function likeliest(observations: readonly Observation[]): number {
@@ -394,12 +373,13 @@ function helpersOf(observations: readonly Observation[]): Shell[] {
   return observations.map(({ helper }) => helper);
 }
 
+/** `seen`: all observations of one remedy. */
 function isWorthTelling(
-  { failure, remedy, shape }: Observation,
   seen: readonly Observation[],
   failures: readonly FailedShell[],
   tally: Tally,
 ): boolean {
+  const { failure, remedy, shape } = seen.at(-1) as Observation;
   const sessions = countSessions(helpersOf(seen));
   const told = tally.get(shape);
   if (told !== undefined && told.failed > 0 && told.failed >= told.worked) return false;
@@ -415,7 +395,7 @@ function worksByNow(failures: readonly FailedShell[], tally: Tally): boolean {
   let worked = 0;
   for (const shape of shapes) {
     const count = tally.get(shape);
-    if (count !== undefined && count.lastWorked > count.firstFailed) worked += count.worked;
+    if (count && count.lastWorked > count.firstFailed) worked += count.worked;
   }
   return worked >= failures.length;
 }
@@ -449,10 +429,9 @@ function acrossSessions(
 function differsInOneWord(left: SimpleCommand, right: SimpleCommand): boolean {
   const { length } = left.words;
   if (length < 3 || right.words.length !== length || programOf(left) !== programOf(right)) return false;
-  const at = left.words.findIndex((word, index) => word !== right.words[index]);
+  const [at = -1, ...others] = [...left.words.keys()].filter((one) => left.words[one] !== right.words[one]);
   const [word = '', other = ''] = [left.words[at], right.words[at]];
-  const isOnly = left.words.every((one, index) => index === at || one === right.words[index]);
-  return isOnly && /^[a-z][\w:-]{2,}$/.test(word) && areAlike(word, other);
+  return others.length === 0 && /^[a-z][\w:-]{2,}$/.test(word) && areAlike(word, other);
 }
 
 type OwnFinding = { readonly rule: string; readonly message: string; readonly call: FailedShell };
