@@ -1,4 +1,4 @@
-import { isRecord, lookOr, readRecord } from '../core/guards.ts';
+import { isRecord, lookOr, readRecord, readTexts } from '../core/guards.ts';
 import { isRepository } from '../core/project.ts';
 import type { Db } from '../database/connection.ts';
 import { recordIn } from '../database/sqlite.ts';
@@ -119,11 +119,11 @@ const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies',
 /** Packages with their sources, its own programs, and those that its scripts run. */
 function namesOfPackage(text: string): string[] {
   const manifest = recordIn(text);
-  const scripts = Object.values(readRecord(manifest, 'scripts')).filter((one) => typeof one === 'string');
+  const scripts = readTexts(Object.values(readRecord(manifest, 'scripts')));
   const sources = DEPENDENCIES.flatMap((key) => Object.values(readRecord(manifest, key)));
   return [
     ...keysOf(manifest, [...DEPENDENCIES, 'bin']),
-    ...sources.filter((one) => typeof one === 'string' && one.includes(':')).map(String),
+    ...readTexts(sources).filter((one) => one.includes(':')),
     ...scripts.flatMap((script) => parseShell(script).flatMap(programsOf)),
   ];
 }

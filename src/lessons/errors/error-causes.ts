@@ -176,13 +176,9 @@ export function causesIn(text: string): Causes {
 /** Whether the text may name one of these causes: cheaper than looking for all. */
 export function mayName(text: string, causes: ReadonlySet<number>): boolean {
   const lower = text.toLowerCase();
-  for (const cause of causes) for (const parts of wordingsOf(cause)) if (hasAll(lower, parts)) return true;
+  const isIn = (part: string) => lower.includes(part);
+  for (const cause of causes) for (const parts of wordingsOf(cause)) if (parts.every(isIn)) return true;
   return false;
-}
-
-function hasAll(text: string, parts: readonly string[]): boolean {
-  for (const part of parts) if (!text.includes(part)) return false;
-  return true;
 }
 
 /** Each wording of a cause, as the parts that follow one another. */

@@ -104,10 +104,16 @@ export function differingIn(
       balance += (one === first ? FIRST_SENTENCE : 1) * (one.differing === undefined ? 1 : -1);
     return balance > 0 ? undefined : verdicts.find(({ differing }) => differing)?.differing;
   }
-  const near = nearestLines(asked, known);
-  if (near !== undefined) return differingFirst(near.asked.names, near.known.names);
-  const [all, others] = [asked, known].map((lines) => lines.flatMap(({ names }) => names));
-  return shareName(asked, known) ? undefined : differingFirst(all ?? [], others ?? []);
+  let nearest: { share: number; asked: NamedLine; known: NamedLine } | undefined;
+  for (const line of known) {
+    for (const one of asked) {
+      const share = shareOf(one.words, line.words);
+      if (share >= NEAR_LINE && share > (nearest?.share ?? 0)) nearest = { share, asked: one, known: line };
+    }
+  }
+  if (nearest !== undefined) return differingFirst(nearest.asked.names, nearest.known.names);
+  const [all = [], others = []] = [asked, known].map((lines) => lines.flatMap(({ names }) => names));
+  return shareName(asked, known) ? undefined : differingFirst(all, others);
 }
 
 /** Whether any line of one names what any line of the other does. */
@@ -132,29 +138,14 @@ function verdictOn(known: NamedLine, asked: readonly NamedLine[]): Verdict | und
   return verdict;
 }
 
-function nearestLines(asked: readonly NamedLine[], known: readonly NamedLine[]) {
-  let nearest: { share: number; asked: NamedLine; known: NamedLine } | undefined;
-  for (const other of known) {
-    for (const one of asked) {
-      const share = shareOf(one.words, other.words);
-      if (share >= NEAR_LINE && share > (nearest?.share ?? 0)) nearest = { share, asked: one, known: other };
-    }
-  }
-  return nearest;
-}
-
 /** Which port it is decides first; then the first name, unless the other error has it at another place. */
 function differingFirst(asked: readonly string[], known: readonly string[]): NamesThatDiffer | undefined {
-  const [port, otherPort] = [asked.find(isPort), known.find(isPort)];
+  const [port, otherPort] = [asked, known].map((names) => names.find((name) => name.startsWith(':')));
   if (port !== undefined && otherPort !== undefined && port !== otherPort)
     return { asked: port, known: otherPort };
   const [first, other] = [asked[0], known[0]];
   if (first === undefined || other === undefined) return undefined;
   return has(asked, other) || has(known, first) ? undefined : { asked: first, known: other };
-}
-
-function isPort(name: string): boolean {
-  return name.startsWith(':');
 }
 
 /** `LoggerFactory` is `org.slf4j.LoggerFactory`. */

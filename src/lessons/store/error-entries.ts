@@ -115,20 +115,22 @@ export function tellError(id: number, db: Db): ErrorStory | undefined {
   const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
   if (row === undefined) return undefined;
   const entry = readEntry(row);
-  const seen = occurrences(entry, db);
   const tellings = tellingsOf(entry, db);
-  const [first] = tellings;
+  // The failure that was answered with it first is none that came back.
+  const seen = occurrences(entry, tellings[0]?.ts ?? NEVER, db);
   return {
     ...entry,
-    tool: entry.tool ?? seen.tool,
-    firstSeen: seen.first,
-    lastSeen: seen.last ?? (entry.fix === null ? entry.ts : null),
+    tool: entry.tool ?? textIn(seen?.tool),
+    firstSeen: textIn(seen?.first),
+    lastSeen: textIn(seen?.last) ?? (entry.fix === null ? entry.ts : null),
     lastUsed: textIn(row.last_used),
     tellings,
-    cameBack: first === undefined ? 0 : countSince(entry, first.ts, db),
+    cameBack: Number(seen?.after ?? 0),
   };
 }
 
+/** Behind every time. */
+const NEVER = '~';
 const TELLINGS_MAX = 50;
 
 /** As far back as events and notes are kept. */
@@ -151,28 +153,14 @@ function tellingsOf({ id, project, said }: ErrorEntry, db: Db): Telling[] {
 /** So much of what happened is told. */
 const SAID_TOLD_MAX = 200;
 
-/** The failure that was answered with it is not one of them. */
-function countSince({ error, project }: ErrorEntry, ts: string, db: Db): number {
-  const row = db.sqlite.get(
-    `SELECT COUNT(*) AS count FROM events WHERE project_path IS ? AND type = 'tool_error' AND ts > ?
-       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
-    ...[project === '' ? null : project, ts, error],
-  );
-  return Number(row?.count ?? 0);
-}
-
-type Occurrences = Readonly<Record<'first' | 'last' | 'tool', string | null>>;
-
-/** As far back as events are kept. */
-function occurrences({ error, project }: ErrorEntry, db: Db): Occurrences {
-  const row = db.sqlite.get(
-    `SELECT MIN(ts) AS first, MAX(ts) AS last, json_extract(data, '$.tool') AS tool FROM events
+/** When it happened, and how often after a time, as far back as events are kept. */
+function occurrences({ error, project }: ErrorEntry, after: string, db: Db): Row | undefined {
+  return db.sqlite.get(
+    `SELECT MIN(ts) AS first, MAX(ts) AS last, SUM(ts > ?) AS after, json_extract(data, '$.tool') AS tool FROM events
      WHERE project_path IS ? AND type = 'tool_error'
        AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
-    project === '' ? null : project,
-    error,
+    ...[after, project === '' ? null : project, error],
   );
-  return { first: textIn(row?.first), last: textIn(row?.last), tool: textIn(row?.tool) };
 }
 
 /** Stores how a person says, in words, an error is solved. Nothing that is learnt replaces it. */
