@@ -1,8 +1,8 @@
-import { isRecord, parseJson } from '../../core/guards.ts';
+import { readTexts } from '../../core/guards.ts';
 import { inertText } from '../../core/inert-text.ts';
 import { fingerprint } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
-import { type Row, sqliteErrorCode, type Value } from '../../database/sqlite.ts';
+import { type Row, recordIn, sqliteErrorCode, type Value } from '../../database/sqlite.ts';
 
 /** How much of each kind was deleted. */
 export type Forgotten = {
@@ -25,11 +25,8 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
   sqlite.exec('PRAGMA secure_delete = ON');
   return sqlite.transaction(() => {
     const wordings = wordingsOf(error, db);
-    sqlite.run(
-      'INSERT OR IGNORE INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)',
-      fingerprint(error),
-      ts,
-    );
+    const forgotten = 'INSERT OR IGNORE INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)';
+    sqlite.run(forgotten, fingerprint(error), ts);
     return {
       errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
       events: sqlite.run(`DELETE FROM events WHERE ${IS_EVENT_OF}`, error).changes,
@@ -47,23 +44,17 @@ function wordingsOf(error: string, { sqlite }: Db): string[] {
   const rows = sqlite.all(
     `SELECT said FROM error_kb WHERE error_normalized = ?
      UNION SELECT json_extract(data, '$.said') FROM events WHERE ${IS_EVENT_OF}`,
-    error,
-    error,
+    ...[error, error],
   );
-  return [
-    error,
-    ...rows.map(({ said }) => said).filter((said) => typeof said === 'string' && said !== ''),
-  ].map(String);
+  return [error, ...readTexts(rows.map(({ said }) => said)).filter(Boolean)];
 }
 
 /** Those that have one of them as JSON writes it, and so also inside a longer text. */
 function deleteAnalyses(wordings: readonly string[], { sqlite }: Db): number {
-  let deleted = 0;
-  for (const wording of wordings) {
-    const written = JSON.stringify(wording).slice(1, -1);
-    deleted += sqlite.run('DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0', written).changes;
-  }
-  return deleted;
+  const written = wordings.map((wording) => JSON.stringify(wording).slice(1, -1));
+  const sql = `DELETE FROM analysis_cache
+    WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(analysis, value) > 0)`;
+  return sqlite.run(sql, JSON.stringify(written)).changes;
 }
 
 /** What a model proposed to tell of it. */
@@ -91,8 +82,8 @@ function cleanSummaries(wordings: readonly string[], db: Db): number {
   let changed = 0;
   const summaries = "SELECT * FROM events WHERE type = 'session_summary' AND id > ? ORDER BY id LIMIT ?";
   for (const { id, v, ts, session_id, project, project_path, data } of inBatches(summaries, db)) {
-    const summary = parseJson(String(data));
-    if (!isRecord(summary) || !Array.isArray(summary.uniqueErrors)) continue;
+    const summary = recordIn(data);
+    if (!Array.isArray(summary.uniqueErrors)) continue;
     const uniqueErrors = summary.uniqueErrors.filter((one) => !wordings.includes(one));
     if (uniqueErrors.length === summary.uniqueErrors.length) continue;
     db.sqlite.run('DELETE FROM events WHERE id = ?', Number(id));
@@ -110,10 +101,9 @@ function cleanSummaries(wordings: readonly string[], db: Db): number {
 function deleteContexts(wordings: readonly string[], db: Db): number {
   let deleted = 0;
   const contexts = 'SELECT id, text FROM given_contexts WHERE id > ? ORDER BY id LIMIT ?';
-  for (const { id, text } of inBatches(contexts, db)) {
-    if (!wordings.some((wording) => quotesError(String(text), wording))) continue;
-    deleted += db.sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
-  }
+  for (const { id, text } of inBatches(contexts, db))
+    if (wordings.some((wording) => quotesError(String(text), wording)))
+      deleted += db.sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
   return deleted;
 }
 

@@ -15,12 +15,9 @@ export function isRepositoryKnown(projectPath: string, db: Db): boolean {
 
 /** Notes of which repository a path is a clone; null: of none that could have another. */
 export function noteRepository(projectPath: string, repository: string | null, db: Db): void {
-  db.sqlite.run(
-    `INSERT INTO repositories(project_path, repository) VALUES (?, ?)
-     ON CONFLICT(project_path) DO UPDATE SET repository = excluded.repository WHERE repository IS NOT excluded.repository`,
-    projectPath,
-    repository,
-  );
+  const sql = `INSERT INTO repositories(project_path, repository) VALUES (?, ?)
+    ON CONFLICT(project_path) DO UPDATE SET repository = excluded.repository WHERE repository IS NOT excluded.repository`;
+  db.sqlite.run(sql, projectPath, repository);
 }
 
 /** Shares a lesson with every project, or takes that back. False: there is nothing to tell of this error. */
@@ -33,14 +30,11 @@ export function setShared(id: number, isShared: boolean, db: Db): boolean {
 
 /** The rows of the same error in all clones of its repository, itself among them. */
 export function sameInClones(id: number, db: Db): number[] {
-  const rows = db.sqlite.all(
-    `SELECT other.id FROM error_kb AS own JOIN repositories AS a ON a.project_path = own.project_path
-       JOIN repositories AS b ON b.repository = a.repository
-       JOIN error_kb AS other ON other.error_normalized = own.error_normalized AND other.project_path = b.project_path
-     WHERE own.id = ?`,
-    id,
-  );
-  return [...new Set([id, ...rows.map((row) => Number(row.id))])];
+  const sql = `SELECT other.id FROM error_kb AS own JOIN repositories AS a ON a.project_path = own.project_path
+      JOIN repositories AS b ON b.repository = a.repository
+      JOIN error_kb AS other ON other.error_normalized = own.error_normalized AND other.project_path = b.project_path
+    WHERE own.id = ?`;
+  return [...new Set([id, ...db.sqlite.all(sql, id).map((row) => Number(row.id))])];
 }
 
 /** The log as lessons are learnt from it, and the lessons in the knowledge base. */
@@ -71,6 +65,7 @@ function readEntry({ id, type, ts, session_id, data }: Row): LoggedCall | Logged
   if (type === 'prompt') return { kind: 'prompt', ...common };
   const call = parseJson(String(data));
   if (!isRecord(call)) return undefined;
+  const ended = { kind: call.isUnfinished === true ? 'unclear' : 'worked' } as const;
   return {
     kind: 'call',
     ...common,
@@ -79,10 +74,7 @@ function readEntry({ id, type, ts, session_id, data }: Row): LoggedCall | Logged
     tool: readString(call, 'tool') ?? '',
     line: readString(call, 'command') === undefined ? null : (readString(call, 'line') ?? null),
     directory: readString(call, 'directory') ?? '',
-    outcome:
-      type === 'tool_error'
-        ? failedOutcome(call)
-        : { kind: call.isUnfinished === true ? 'unclear' : 'worked' },
+    outcome: type === 'tool_error' ? failedOutcome(call) : ended,
   };
 }
 
@@ -104,22 +96,17 @@ export type LearntOptions = {
 
 /** The projects with calls that have not been learnt from yet, or not to the end because the process was killed. */
 export function unlearntProjects(db: Db): string[] {
-  const rows = db.sqlite.all(
-    `SELECT project_path FROM events LEFT JOIN learnt USING (project_path)
-     WHERE project_path IS NOT NULL AND type IN ('tool_use', 'tool_error')
-     GROUP BY project_path HAVING MAX(id) > COALESCE(event_id, 0)`,
-  );
-  return rows.map((row) => String(row.project_path));
+  const sql = `SELECT project_path FROM events LEFT JOIN learnt USING (project_path)
+    WHERE project_path IS NOT NULL AND type IN ('tool_use', 'tool_error')
+    GROUP BY project_path HAVING MAX(id) > COALESCE(event_id, 0)`;
+  return db.sqlite.all(sql).map((row) => String(row.project_path));
 }
 
 /** Notes that what is learnt of a project rests on all of its calls up to this event. */
 export function noteLearnt(projectPath: string, eventId: number, db: Db): void {
-  db.sqlite.run(
-    `INSERT INTO learnt(project_path, event_id) VALUES (?, ?)
-     ON CONFLICT(project_path) DO UPDATE SET event_id = excluded.event_id`,
-    projectPath,
-    eventId,
-  );
+  const sql = `INSERT INTO learnt(project_path, event_id) VALUES (?, ?)
+    ON CONFLICT(project_path) DO UPDATE SET event_id = excluded.event_id`;
+  db.sqlite.run(sql, projectPath, eventId);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
-import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts';
+import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
 
 /**
  * Lessons that a model wrote, in the row of the error that they are about. Beside the states of knowledge.sql: a
@@ -90,9 +90,7 @@ function storedModel({ advice, kind, confidence, ts, evidence }: LessonRow, know
   return { advice, kind, confidence, ts, ...evidence, ...(isDoubted === true ? { isDoubted } : {}) };
 }
 
-function withoutWithdrawal({ withdrawnBy: _, ...evidence }: Json): Json {
-  return evidence;
-}
+const withoutWithdrawal = ({ withdrawnBy: _, ...evidence }: Json): Json => evidence;
 
 export type StoredModelLesson = LessonRow & {
   readonly id: number;
@@ -102,14 +100,12 @@ export type StoredModelLesson = LessonRow & {
 
 /** The lessons that are told without a person's word, and those that are in doubt. Undefined: of every project. */
 export function listModelLessons(projectPath: string | undefined, db: Db): StoredModelLesson[] {
-  const values: Value[] = projectPath === undefined ? [] : [projectPath];
-  return db.sqlite
-    .all(
-      `SELECT * FROM error_kb WHERE ${projectPath === undefined ? '1' : 'project_path = ?'}
-         AND ((typeof(resolution) = 'text' AND resolved_by = 'model') OR state = 'doubted') ORDER BY id`,
-      ...values,
-    )
-    .flatMap((row) => readLesson(row) ?? []);
+  const rows = db.sqlite.all(
+    `SELECT * FROM error_kb WHERE project_path = COALESCE(?, project_path)
+       AND ((typeof(resolution) = 'text' AND resolved_by = 'model') OR state = 'doubted') ORDER BY id`,
+    projectPath ?? null,
+  );
+  return rows.flatMap((row) => readLesson(row) ?? []);
 }
 
 function readLesson(row: Row): StoredModelLesson | undefined {
@@ -131,17 +127,15 @@ function readLesson(row: Row): StoredModelLesson | undefined {
 
 /** Puts a contradicted lesson in doubt: it is not told until the model repeats it or the user decides on it. */
 export function doubtLesson(id: number, counterExamples: readonly string[], db: Db): void {
-  changeModel(id, { state: 'doubted', model: { isDoubted: true, counterExamples } }, db);
+  changeModel(id, 'doubted', { isDoubted: true, counterExamples }, db);
 }
 
 /** Ends the doubt: the model has repeated the lesson, and the user decides on it. */
 export function releaseLesson(id: number, db: Db): void {
-  changeModel(id, { state: 'open', model: {} }, db);
+  changeModel(id, 'open', {}, db);
 }
 
-type Change = { readonly state: 'doubted' | 'open'; readonly model: Json };
-
-function changeModel(id: number, { state, model }: Change, db: Db): void {
+function changeModel(id: number, state: 'doubted' | 'open', model: Json, db: Db): void {
   const row = db.sqlite.get(`SELECT evidence FROM error_kb WHERE id = ? AND ${IS_MODELS}`, id);
   if (row === undefined) return;
   const evidence = withoutWithdrawal(recordIn(row.evidence));
@@ -166,10 +160,8 @@ export function wasDoubted(key: string, projectPath: string, db: Db): boolean {
  * it, and for good; by the model only what the model wrote, and the rules may learn anew. False: there is no such row.
  */
 export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolean {
-  const row = db.sqlite.get(
-    `SELECT evidence FROM error_kb WHERE id = ?${by === 'model' ? ` AND ${IS_MODELS}` : ''}`,
-    id,
-  );
+  const isAllowed = by === 'model' ? IS_MODELS : '1';
+  const row = db.sqlite.get(`SELECT evidence FROM error_kb WHERE id = ? AND ${isAllowed}`, id);
   if (row === undefined) return false;
   db.sqlite.run(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, tool_sequence = NULL, use_count = 0,
@@ -206,9 +198,9 @@ export function lessonState(
   const row = findRow(key, projectPath, db);
   const text = textIn(row?.resolution);
   const { withdrawnBy } = recordIn(row?.evidence);
-  const isWithdrawn =
-    (withdrawnBy !== undefined && row?.state === 'withdrawn') || (withdrawnBy === 'model' && text === null);
-  if (isWithdrawn) return { state: 'withdrawn', text };
+  const isByModel = withdrawnBy === 'model' && text === null;
+  if (isByModel || (withdrawnBy !== undefined && row?.state === 'withdrawn'))
+    return { state: 'withdrawn', text };
   if (text === null) return { state: 'none', text };
   if (row?.resolved_by === 'user') return { state: 'written-by-user', text };
   return { state: row?.resolved_by === 'lesson' ? 'learnt' : 'told', text };

@@ -1,8 +1,8 @@
-import { isRecord, parseJson, readString } from '../../core/guards.ts';
+import { readString } from '../../core/guards.ts';
 import { inertText } from '../../core/inert-text.ts';
 import { getProjectName } from '../../core/project.ts';
 import type { Db } from '../../database/connection.ts';
-import type { Row } from '../../database/sqlite.ts';
+import { type Row, recordIn } from '../../database/sqlite.ts';
 import type { NamesThatDiffer } from '../errors/names-in-errors.ts';
 
 /** What of the knowledge base a project may be told: what its own repository taught, and what a person shares. */
@@ -10,20 +10,16 @@ import type { NamesThatDiffer } from '../errors/names-in-errors.ts';
 /** A condition on rows of error_kb, with the one value that it takes. */
 export type Scope = { readonly isOwn: boolean; readonly sql: string; readonly value: string };
 
-type Beyond = {
-  /** The paths of other clones of the project's repository. */
-  readonly clones: readonly string[];
-  /** The rows that a person shares of other repositories. */
-  readonly shared: readonly number[];
-};
-
 /** Mostly returns no row; the one additional query that SubagentStart makes. */
 const BEYOND = `SELECT project_path AS path, NULL AS id FROM repositories
   WHERE repository = (SELECT repository FROM repositories WHERE project_path = ?)
   UNION ALL SELECT project_path, id FROM error_kb WHERE shared = resolution LIMIT 64`;
 
-/** What a project with these spellings of its path may be told beyond what stands under them. */
-function beyondOwn(spellings: readonly string[], db: Db): Beyond {
+/**
+ * What a project with these spellings of its path may be told beyond what stands under them: the paths of other clones of
+ * its repository, and the rows that a person shares of other repositories.
+ */
+function beyondOwn(spellings: readonly string[], db: Db) {
   const clones: string[] = [];
   const shared: number[] = [];
   for (const { path, id } of db.sqlite.all(BEYOND, spellings[0] ?? '')) {
@@ -83,8 +79,7 @@ export function readToldLessons(spellings: readonly string[], db: Db): StoredLes
   const lessons: StoredLesson[] = [];
   if (!db.isOwn) return lessons;
   const { clones, shared } = beyondOwn(spellings, db);
-  for (const path of spellings) read(OF_PROJECT, path, lessons, db);
-  for (const path of clones) read(OF_PROJECT, path, lessons, db);
+  for (const path of [...spellings, ...clones]) read(OF_PROJECT, path, lessons, db);
   for (const id of shared) read(SHARED, id, lessons, db);
   return lessons;
 }
@@ -100,16 +95,18 @@ function read(which: string, value: string | number, lessons: StoredLesson[], db
     LESSONS_MAX,
   );
   for (const { error_normalized, said, resolution, resolved_by, sessions, project_path } of rows) {
-    const remedy = parseJson(String(resolution));
-    const message = isRecord(remedy) && remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
-    const rule = isRecord(remedy) ? (readString(remedy, 'rule') ?? '') : '';
+    const remedy = recordIn(resolution);
+    const message = remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
+    const rule = readString(remedy, 'rule') ?? '';
+    let about = String(said ?? '');
+    for (const key of ABOUT) about += ` ${readString(remedy, key) ?? ''}`;
     lessons.push({
       key: String(error_normalized),
       said: String(said ?? error_normalized),
-      tool: (isRecord(remedy) ? readString(remedy, 'tool') : undefined) ?? 'Bash',
+      tool: readString(remedy, 'tool') ?? 'Bash',
       remedy: String(resolution),
-      about: aboutOf(remedy, String(said ?? '')),
-      isWhole: isRecord(remedy) && remedy.kind === 'model',
+      about,
+      isWhole: remedy.kind === 'model',
       rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
       sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
       origin: which === SHARED ? originOf(project_path) : null,
@@ -117,13 +114,8 @@ function read(which: string, value: string | number, lessons: StoredLesson[], db
   }
 }
 
+/** What of a remedy is about the work. */
 const ABOUT = ['use', 'failing', 'leaveOut', 'summary'];
-
-function aboutOf(remedy: unknown, said: string): string {
-  let about = said;
-  for (const key of ABOUT) if (isRecord(remedy)) about += ` ${readString(remedy, key) ?? ''}`;
-  return about;
-}
 
 export type KnownError = {
   readonly id: number;
