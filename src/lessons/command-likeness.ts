@@ -113,17 +113,13 @@ export function isSameWork(left: SimpleCommand, right: SimpleCommand): boolean {
   return wordsOf(left).join(' ') === wordsOf(right).join(' ');
 }
 
-function wordsOf({ words }: SimpleCommand): string[] {
-  return words.map(unquoted);
-}
+const wordsOf = ({ words }: SimpleCommand): string[] => words.map(unquoted);
 
 function argumentsOf(words: readonly string[]): readonly string[] {
   return words.slice(words.findIndex((word) => !isAssignment(word)) + 1);
 }
 
-function subcommandOf(words: readonly string[]): string | undefined {
-  return argumentsOf(words).find((word) => !word.startsWith('-'));
-}
+const subcommandOf = (words: readonly string[]) => argumentsOf(words).find((word) => !word.startsWith('-'));
 
 /** How many words stand in both, in the same order. */
 export function sharedInOrder(left: readonly string[], right: readonly string[]): number {
@@ -153,9 +149,7 @@ function withSameCode(words: string[], others: string[]): [string[], string[]] {
   return isSame && code !== other ? [masked(words, code), masked(others, other)] : [words, others];
 }
 
-function isCode(word: string): boolean {
-  return word.length >= CODE_LENGTH_MIN && /[\s{}()|;]/.test(word);
-}
+const isCode = (word: string): boolean => word.length >= CODE_LENGTH_MIN && /[\s{}()|;]/.test(word);
 
 /** How much of the code has stayed. */
 function keptOf(code: string, other: string): number {

@@ -67,8 +67,7 @@ export function commandFamily(text: string): string {
 
 /** Returns true if one of its parts is our own program: what that says is no error of the project. */
 export function isOwnCommand(family: string | null): boolean {
-  for (const part of family?.split(' && ') ?? []) if (part === 'self-generation') return true;
-  return false;
+  return family?.split(' && ').includes('self-generation') === true;
 }
 
 /** Undefined when the part does nothing that counts. */

@@ -111,9 +111,7 @@ function isScan({ line }: FailedCall, text: string): boolean {
   );
 }
 
-function headOf(text: string): string {
-  return text.split('\n', HIDDEN_LINES).join('\n');
-}
+const headOf = (text: string): string => text.split('\n', HIDDEN_LINES).join('\n');
 
 /** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
 function printed(text: string): string {
@@ -131,9 +129,7 @@ function tellingLine(text: string): string {
   return said.find((line) => SAYS.SOUNDS_LIKE_ERROR.test(line)) ?? said[0] ?? firstLine(text);
 }
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
-}
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
 /** `rule`: a linter's, which is recognised by its name, whatever it is said about. */
 function failure(call: FailedCall, line: string, noise: Noise | null, rule: string | null = null): Failure {

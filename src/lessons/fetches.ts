@@ -77,17 +77,13 @@ export function speaksOfFetching(sentence: string): boolean {
 }
 
 /** The words of a word that is a command itself: `sh -c "npx tool"`, `$(curl …)`. */
-function wordsIn(text: string): string[] {
-  return text.split(/[\s"'`;&|(){}<>$\\]+/).filter((word) => word !== '');
-}
+const wordsIn = (text: string): string[] => text.split(/[\s"'`;&|(){}<>$\\]+/).filter((word) => word !== '');
 
 function baseName(word: string): string {
   return word.slice(word.lastIndexOf('/') + 1).replace(/\.(?:exe|cmd|bat|ps1)$/i, '');
 }
 
-function textFrom([program = '', ...others]: readonly string[]): string {
-  return [baseName(program), ...others].join(' ');
-}
+const textFrom = ([program = '', ...others]: readonly string[]) => [baseName(program), ...others].join(' ');
 
 /** The names of what is downloaded if the program of these words is one that downloads. */
 function namesFrom(words: readonly string[], kinds: readonly Kind[]): string[] {

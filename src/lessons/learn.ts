@@ -123,13 +123,9 @@ function withCommands(call: LoggedCall, line: string, root: string): Shell {
   return { ...call, commands, worked, culprit: culprit && isOutside(culprit.place) ? undefined : culprit };
 }
 
-function isShell(entry: Entry): entry is Shell {
-  return 'commands' in entry;
-}
+const isShell = (entry: Entry): entry is Shell => 'commands' in entry;
 
-function isFailed(call: Shell): call is FailedShell {
-  return call.outcome.kind === 'failed';
-}
+const isFailed = (call: Shell): call is FailedShell => call.outcome.kind === 'failed';
 
 /**
  * Where a command ran, relative to the project where that lies in it: in `directory`, as `cd` said, from where the shell
@@ -144,9 +140,7 @@ function placeIn(root: string, shellDirectory: string, directory: string | null)
   return relative === directory ? directory.replace(/\/+$/, '') : withoutDetour(relative, root);
 }
 
-function isAbsolute(path: string): boolean {
-  return /^(?:[/~]|[A-Za-z]:)/.test(path);
-}
+const isAbsolute = (path: string): boolean => /^(?:[/~]|[A-Za-z]:)/.test(path);
 
 /** Above the project and down again by its own name. */
 function withoutDetour(place: string, root: string): string {
@@ -163,9 +157,7 @@ function shapeOf({ words }: SimpleCommand, place: string): string {
 }
 
 /** What the shell would replace, were it not for quotes. */
-function isPattern(word: string): boolean {
-  return /[*?[\]{}]/.test(word) && !/\s/.test(word);
-}
+const isPattern = (word: string): boolean => /[*?[\]{}]/.test(word) && !/\s/.test(word);
 
 type Count = { worked: number; lastWorked: string; failed: number; firstFailed: string };
 type Tally = ReadonlyMap<string, Count>;
@@ -228,6 +220,17 @@ function correction(
   if (later.some((call) => call.worked.some(isAgain))) return undefined;
   const { said, noise } = failure.outcome;
   const blamed = blamedWords(culprit, said);
+  const correctedBy = (helper: Shell, command: Placed, value: number): Observation | undefined => {
+    const common = { failure, helper, likeness: value, shape: command.shape };
+    const isHere = culprit.place === command.place;
+    if (!isSameWork(culprit, command) || (isHere && culprit.shape !== command.shape)) {
+      const remedy = remedyOf(culprit, command);
+      return remedy && { ...common, remedy, sameness: JSON.stringify(remedy) };
+    }
+    const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
+    if (isHere || isOutside(command.place) || use === undefined || directory === undefined) return undefined;
+    return { ...common, remedy: { kind: 'directory', use, directory }, sameness: `in ${command.place}` };
+  };
   let best: Observation | undefined;
   later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {
     for (const command of acceptedIn(helper, failure)) {
@@ -237,28 +240,10 @@ function correction(
       const isAtOnce = step === 0 && helper.outcome.kind === 'worked';
       if (noise !== null && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
       if (hasVariable(command) || (undoes(command) && !undoes(culprit)) || !mayTell(command)) continue;
-      best = correctionBy(failure, helper, { culprit, command, value }) ?? best;
+      best = correctedBy(helper, command, value) ?? best;
     }
   });
   return best;
-}
-
-function correctionBy(
-  failure: FailedShell,
-  helper: Shell,
-  { culprit, command, value }: { culprit: Placed; command: Placed; value: number },
-): Observation | undefined {
-  const common = { failure, helper, likeness: value, shape: command.shape };
-  const isQuoted = culprit.place === command.place && culprit.shape !== command.shape;
-  if (isSameWork(culprit, command) && !isQuoted) {
-    const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
-    const isHere = culprit.place === command.place || isOutside(command.place);
-    if (isHere || use === undefined || directory === undefined) return undefined;
-    const remedy = { kind: 'directory', use, directory } as const;
-    return { ...common, remedy, sameness: `in ${command.place}` };
-  }
-  const remedy = remedyOf(culprit, command);
-  return remedy && { ...common, remedy, sameness: JSON.stringify(remedy) };
 }
 
 function remedyOf(culprit: SimpleCommand, command: SimpleCommand): Remedy | undefined {
@@ -269,9 +254,7 @@ function remedyOf(culprit: SimpleCommand, command: SimpleCommand): Remedy | unde
   return pair && { kind: 'command', ...pair };
 }
 
-function isOutside(place: string): boolean {
-  return isAbsolute(place) || place.startsWith('..');
-}
+const isOutside = (place: string): boolean => isAbsolute(place) || place.startsWith('..');
 
 /**
  * Every word of the one stands in the other in the same order: in another directory, behind something, or with an option. Options
@@ -285,9 +268,8 @@ function isExtended(culprit: SimpleCommand, command: SimpleCommand, said: string
   let hasOption = false;
   for (const word of command.words) {
     if (word === culprit.words[at]) at++;
-    else
-      hasOption ||=
-        (word.startsWith('-') && (!isCheck(culprit) || said.includes(word))) || isAssignment(word);
+    else if (word.startsWith('-')) hasOption ||= !isCheck(culprit) || said.includes(word);
+    else hasOption ||= isAssignment(word);
   }
   return at === culprit.words.length && hasOption;
 }
@@ -369,9 +351,7 @@ function likeliest(observations: readonly Observation[]): number {
   return Math.max(...observations.map(({ likeness }) => likeness));
 }
 
-function helpersOf(observations: readonly Observation[]): Shell[] {
-  return observations.map(({ helper }) => helper);
-}
+const helpersOf = (observations: readonly Observation[]): Shell[] => observations.map(({ helper }) => helper);
 
 /** `seen`: all observations of one remedy. */
 function isWorthTelling(
@@ -464,9 +444,7 @@ function isOpen({ culprit, ts }: FailedShell, tally: Tally): boolean {
   return count === undefined || count.lastWorked <= ts;
 }
 
-function countSessions(calls: readonly LoggedCall[]): number {
-  return new Set(calls.map(({ session }) => session)).size;
-}
+const countSessions = (calls: readonly LoggedCall[]) => new Set(calls.map(({ session }) => session)).size;
 
 function evidenceOf(failures: readonly LoggedCall[], helpers: readonly LoggedCall[]): Evidence {
   const times = [...failures, ...helpers].map(({ ts }) => ts).sort();

@@ -64,10 +64,6 @@ export function siblingScript(failing: SimpleCommand, other: SimpleCommand): boo
   return isChanged && mended <= 1 && looks.join(' ') === mends.join(' ');
 }
 
-function plainWords({ words }: SimpleCommand): string[] {
-  return words.filter((word) => !isAssignment(word)).map(unquoted);
-}
+const plainWords = ({ words }: SimpleCommand) => words.filter((word) => !isAssignment(word)).map(unquoted);
 
-function textOf(command: SimpleCommand): string {
-  return plainWords(command).join(' ');
-}
+const textOf = (command: SimpleCommand): string => plainWords(command).join(' ');

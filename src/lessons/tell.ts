@@ -198,9 +198,7 @@ function isInstall({ words }: SimpleCommand): boolean {
   return words.slice(1, 4).some((word) => /^(?:install|add|i)$/.test(word));
 }
 
-function isShort({ words }: SimpleCommand): boolean {
-  return words.join(' ').length <= 64;
-}
+const isShort = ({ words }: SimpleCommand): boolean => words.join(' ').length <= 64;
 
 /** Program, subcommands and options in front: they say what kind of command it is. */
 function headLength(command: SimpleCommand): number {
@@ -210,9 +208,7 @@ function headLength(command: SimpleCommand): number {
   return index;
 }
 
-function isOption(word: string): boolean {
-  return /^--?\p{L}/u.test(word);
-}
+const isOption = (word: string): boolean => /^--?\p{L}/u.test(word);
 
 /** Joins the words as they are told, gaps as one, as many as fit; undefined when the program itself is a gap. */
 function quotation(
@@ -307,9 +303,7 @@ function isPlainOption(part: string): boolean {
 }
 
 /** A place on somebody's machine, and none of the repository. */
-function isElsewhere(value: string): boolean {
-  return /^(?:\/(?!\/|dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
-}
+const isElsewhere = (value: string) => /^(?:\/(?!\/|dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
 
 function isSecretName(name: string): boolean {
   return (
@@ -354,9 +348,7 @@ function isSubcommand({ words }: SimpleCommand, index: number): boolean {
 const CODE_LENGTH_MAX = 400;
 
 /** Numbers between slashes name one thing of many. */
-function toldSegment(part: string): string {
-  return explainsItself(part) && !/^\d{2,}$/.test(part) ? part : GAP;
-}
+const toldSegment = (part: string): string => (explainsItself(part) && !/^\d{2,}$/.test(part) ? part : GAP);
 
 /** Several names between slashes, as in an address without its host. */
 function isPath(value: string): boolean {

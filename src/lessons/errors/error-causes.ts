@@ -193,9 +193,8 @@ export function wordingsOf(cause: number): string[][] {
   return wordings;
 }
 
-function partsOf(wording: string): string[] {
-  return wording.charCodeAt(0) === GAPS ? wording.slice(1).split('*') : [wording];
-}
+const partsOf = (wording: string) =>
+  wording.charCodeAt(0) === GAPS ? wording.slice(1).split('*') : [wording];
 
 /** `enotfound` is not in `ModuleNotFoundError`. */
 function holds(text: string, wording: string): boolean {
@@ -209,9 +208,7 @@ function isWordStart(text: string, at: number): boolean {
   return at === 0 || !isLetter(text.charCodeAt(at)) || !isLetter(text.charCodeAt(at - 1));
 }
 
-function isLetter(code: number): boolean {
-  return code >= 0x61 && code <= 0x7a;
-}
+const isLetter = (code: number): boolean => code >= 0x61 && code <= 0x7a;
 
 /** Whether the parts of the wording stand in the text one after the other, on one line. */
 function holdsParts(text: string, wording: string): boolean {

@@ -42,7 +42,7 @@ const TELLING =
  * only where a first letter calls for them: a hook pays for each that it uses once.
  */
 export function tellingLines(output: string): string[] {
-  const lines = withoutMiddle(withoutTags(output).split('\n'));
+  const lines = ends(withoutTags(output).split('\n'), LINES_MAX);
   const start = behindScript(lines);
   const kept: string[] = [];
   let codeDepth = Number.POSITIVE_INFINITY;
@@ -64,9 +64,9 @@ function withoutTags(text: string): string {
   return text.includes(TAG) ? text.replaceAll(`<${TAG}`, '').replaceAll(`</${TAG}`, '') : text;
 }
 
-function withoutMiddle(lines: string[]): string[] {
-  const half = LINES_MAX / 2;
-  return lines.length <= LINES_MAX ? lines : [...lines.slice(0, half), ...lines.slice(-half)];
+/** The first and the last of the lines. */
+function ends(lines: string[], most: number): string[] {
+  return lines.length <= most ? lines : [...lines.slice(0, most / 2), ...lines.slice(-most / 2)];
 }
 
 /** The exit code comes first, then the lines in which a package manager repeats the script. */
@@ -116,12 +116,10 @@ function hasWord(text: string): boolean {
   return false;
 }
 
-/** The first and the last of those that sound like an error. */
+/** Those that sound like an error. */
 function mostTelling(lines: string[]): string[] {
   const telling = lines.filter((line) => TELLING.test(line));
-  const from = telling.length > 0 ? telling : lines;
-  const half = KEPT_MAX / 2;
-  return from.length <= KEPT_MAX ? from : [...from.slice(0, half), ...from.slice(-half)];
+  return ends(telling.length > 0 ? telling : lines, KEPT_MAX);
 }
 
 /** Names: what is other in one place than in the next. */

@@ -126,16 +126,13 @@ type Verdict = { readonly differing: NamesThatDiffer | undefined; readonly isSen
 
 /** Whether a known line names what one of those asked about that say the same names; undefined when there is none. */
 function verdictOn(known: NamedLine, asked: readonly NamedLine[]): Verdict | undefined {
-  if (known.names.length === 0) return undefined;
-  const isSentence = known.words.size > 0;
-  let verdict: Verdict | undefined;
-  for (const { words, names } of asked) {
-    if (names.length === 0 || shareOf(words, known.words) < SAME_LINE) continue;
-    const differing = differingFirst(names, known.names);
-    if (differing === undefined) return { differing, isSentence };
-    verdict ??= { differing, isSentence };
-  }
-  return verdict;
+  const alike = asked.filter(
+    ({ words, names }) => names.length > 0 && shareOf(words, known.words) >= SAME_LINE,
+  );
+  if (known.names.length === 0 || alike.length === 0) return undefined;
+  const differing = alike.map(({ names }) => differingFirst(names, known.names));
+  const isSame = differing.includes(undefined);
+  return { differing: isSame ? undefined : differing[0], isSentence: known.words.size > 0 };
 }
 
 /** Which port it is decides first; then the first name, unless the other error has it at another place. */

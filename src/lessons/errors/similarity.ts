@@ -139,9 +139,7 @@ function contradict(left: Marks, right: Marks): boolean {
   return isTold || !shares(mine.general, others.general);
 }
 
-function namesAny({ telling, general }: marks.Causes): boolean {
-  return telling.size + general.size > 0;
-}
+const namesAny = ({ telling, general }: marks.Causes): boolean => telling.size + general.size > 0;
 
 function shares<T>(left: ReadonlySet<T>, right: ReadonlySet<T>): boolean {
   for (const item of left) if (right.has(item)) return true;

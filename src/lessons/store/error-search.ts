@@ -163,13 +163,9 @@ function search(expressions: readonly string[], scope: Scope, db: Db): Row[] {
   );
 }
 
-function together(phrases: readonly string[]): string {
-  return phrases.map(asPhrase).join(' AND ');
-}
+const together = (phrases: readonly string[]): string => phrases.map(asPhrase).join(' AND ');
 
-function asPhrase(text: string): string {
-  return `"${text.replaceAll('"', ' ')}"`;
-}
+const asPhrase = (text: string): string => `"${text.replaceAll('"', ' ')}"`;
 
 const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count, project_path';
 const SAME_MAX = 8;

@@ -34,9 +34,7 @@ function beyondOwn(spellings: readonly string[], db: Db) {
 const NAME_LENGTH_MAX = 60;
 
 /** The name of a project, by its path in a row, as it may stand in a context. */
-function originOf(projectPath: unknown): string {
-  return inertText(getProjectName(String(projectPath)), NAME_LENGTH_MAX);
-}
+const originOf = (projectPath: unknown) => inertText(getProjectName(String(projectPath)), NAME_LENGTH_MAX);
 
 /** What a project may be told, its own first. Without a project its own is what no project has taught. */
 export function tellableScopes(projectPath: string | null, db: Db): Scope[] {
