@@ -134,16 +134,11 @@ test('forgetting an error takes the lessons that were suggested of it along', ()
 
 describe('calls of the log', () => {
   test('countCalls() counts sessions and failing calls since a time', () => {
-    storeCalls(
-      madeCalls(
-        [
-          { line: 'a', said: 'error of a' },
-          { line: 'b', session: 's2' },
-        ],
-        TS,
-      ),
-      db,
-    );
+    const calls = [
+      { line: 'a', said: 'error of a' },
+      { line: 'b', session: 's2' },
+    ];
+    storeCalls(madeCalls(calls, TS), db);
     expect(countCalls('', db)).toEqual({ sessions: 2, failed: 1 });
     expect(countCalls('2027-01-01', db)).toEqual({ sessions: 0, failed: 0 });
   });
