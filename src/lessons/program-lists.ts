@@ -98,15 +98,14 @@ export const KEEPS_SECRETS =
 export const TAKES_SECRET =
   /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i;
 
+type Named = 'first' | 'image' | 'all' | 'options';
+
 /**
  * Programs that download something in order to run or to install it, and which words behind them are names of it: the first
  * one, the first one that is no option of an image, all, or only the values of options. `--` stands for options before a
  * subcommand.
  */
-export const DOWNLOADS: readonly (readonly [
-  names: 'first' | 'image' | 'all' | 'options',
-  programs: string,
-])[] = [
+export const DOWNLOADS: readonly (readonly [names: Named, programs: string])[] = [
   [
     'first',
     'npx|pnpx|bunx|uvx|dnx|pkgx|nix-shell|npm-- (?:exec|x|init|innit|create)|bun-- (?:x|create)|(?:pnpm|yarn)-- (?:dlx|create)|pipx-- (?:run|install|inject)|' +

@@ -19,15 +19,7 @@ import {
 const SIMILARITY_MIN = 0.68;
 
 /** What an error is compared by. */
-export type ErrorTraits = {
-  /** As it was printed: it says which programs speak. */
-  readonly text: string;
-  readonly lines: readonly string[];
-  /** The words of the telling lines, as they are compared, with their weights. */
-  readonly weights: ReadonlyMap<string, number>;
-  /** The telling words of each line, in lower case, to search for. */
-  readonly words: readonly (readonly string[])[];
-};
+export type ErrorTraits = Readonly<ReturnType<typeof errorTraits>>;
 
 /** Less than this in common is little, however little else there is. */
 const SHARED_MIN = 2.3;
@@ -40,11 +32,12 @@ const SAME_CODE = 0.5;
 const LONGER_FACTOR = 0.06;
 
 /** What the text of an error is compared by. */
-export function errorTraits(text: string): ErrorTraits {
-  const lines = tellingLines(text);
+export function errorTraits(text: string) {
+  const lines: readonly string[] = tellingLines(text);
+  /** The words of the telling lines, as they are compared. */
   const weights = new Map<string, number>();
-  const words: string[][] = [];
-  for (const line of lines) words.push(weighWords(line, weights));
+  /** The telling words of each line, in lower case, to search for. */
+  const words: readonly (readonly string[])[] = lines.map((line) => weighWords(line, weights));
   return { text, lines, weights, words };
 }
 

@@ -7,31 +7,7 @@ import { isInformative, resolutionText } from '../errors/normalize-error.ts';
 import type { Evidence } from '../lesson.ts';
 
 /** Errors as a person sees them: never on a hook's path. */
-export type ErrorEntry = {
-  readonly id: number;
-  /** The form under which it is recognised. */
-  readonly error: string;
-  /** What happened, as it was printed. */
-  readonly said: string;
-  readonly raw: string | null;
-  /** Empty when the client named no directory. */
-  readonly project: string;
-  /** The tool that failed, when it is known. */
-  readonly tool: string | null;
-  readonly seen: number;
-  readonly solved: number;
-  readonly told: number;
-  readonly fix: string | null;
-  readonly resolvedBy: string | null;
-  /** Told in every project, because a person wants it so. */
-  readonly isShared: boolean;
-  /** `withdrawn`: what was told turned out wrong. Null when nobody has looked. */
-  readonly state: string | null;
-  /** What the fix rests on; null where nothing was counted. */
-  readonly evidence: FixEvidence | null;
-  /** When it was solved last; of an open error, when it happened last. */
-  readonly ts: string;
-};
+export type ErrorEntry = Readonly<ReturnType<typeof readEntry>>;
 
 export type FixEvidence = Pick<Evidence, 'sessions' | 'agents' | 'helped' | 'first' | 'last'>;
 
@@ -68,23 +44,31 @@ export function filterCondition({ projects, state }: ErrorFilter): { sql: string
   return { sql: conditions.join(' AND '), values: [...(projects ?? [])] };
 }
 
-function readEntry(row: Row): ErrorEntry {
+function readEntry(row: Row) {
   const text = (value: unknown) => textIn(value) || null;
   return {
     id: Number(row.id),
+    /** The form under which it is recognised. */
     error: String(row.error_normalized),
+    /** What happened, as it was printed. */
     said: text(row.said) ?? String(row.error_normalized),
     raw: text(row.error_raw),
+    /** Empty when the client named no directory. */
     project: String(row.project_path),
+    /** The tool that failed, when it is known. */
     tool: readString(recordIn(row.resolution), 'tool') ?? null,
     seen: Number(row.seen_count),
     solved: Number(row.use_count ?? 0),
     told: Number(row.shown_count),
     fix: typeof row.resolution === 'string' ? resolutionText(row.resolution) : null,
     resolvedBy: text(row.resolved_by),
+    /** Told in every project, because a person wants it so. */
     isShared: typeof row.resolution === 'string' && row.shared === row.resolution,
+    /** `withdrawn`: what was told turned out wrong. Null when nobody has looked. */
     state: text(row.state),
+    /** What the fix rests on; null where nothing was counted. */
     evidence: readEvidence(row.evidence),
+    /** When it was solved last; of an open error, when it happened last. */
     ts: String(row.ts),
   };
 }
@@ -96,22 +80,10 @@ function readEvidence(value: unknown): FixEvidence | null {
 }
 
 /** Everything that is known of one error. */
-export type ErrorStory = ErrorEntry & {
-  /** Null when the events of that time are gone. */
-  readonly firstSeen: string | null;
-  readonly lastSeen: string | null;
-  /** When it was solved or told last. */
-  readonly lastUsed: string | null;
-  /** To whom it was told, oldest first, and how often it happened again after the first time. */
-  readonly tellings: readonly Telling[];
-  readonly cameBack: number;
-};
-
-/** `where`: a sub-agent's type, or 'after the error' for an agent that had just met it. */
-type Telling = { readonly ts: string; readonly where: string };
+export type ErrorStory = Readonly<NonNullable<ReturnType<typeof tellError>>>;
 
 /** One error with its whole story; undefined when there is none of this id. */
-export function tellError(id: number, db: Db): ErrorStory | undefined {
+export function tellError(id: number, db: Db) {
   const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
   if (row === undefined) return undefined;
   const entry = readEntry(row);
@@ -121,9 +93,12 @@ export function tellError(id: number, db: Db): ErrorStory | undefined {
   return {
     ...entry,
     tool: entry.tool ?? textIn(seen?.tool),
+    /** Null when the events of that time are gone. */
     firstSeen: textIn(seen?.first),
     lastSeen: textIn(seen?.last) ?? (entry.fix === null ? entry.ts : null),
+    /** When it was solved or told last. */
     lastUsed: textIn(row.last_used),
+    /** To whom it was told, oldest first, and how often it happened again after the first time. */
     tellings,
     cameBack: Number(seen?.after ?? 0),
   };
@@ -133,8 +108,8 @@ export function tellError(id: number, db: Db): ErrorStory | undefined {
 const NEVER = '~';
 const TELLINGS_MAX = 50;
 
-/** As far back as events and notes are kept. */
-function tellingsOf({ id, project, said }: ErrorEntry, db: Db): Telling[] {
+/** As far back as events and notes are kept; `where`: a sub-agent's type, or that the agent had just met the error. */
+function tellingsOf({ id, project, said }: ErrorEntry, db: Db) {
   const rows = db.sqlite.all(
     `SELECT ts, 'after the error' AS place FROM events
        WHERE project_path IS ?1 AND type = 'tool_error' AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ?2

@@ -4,23 +4,11 @@ import { fingerprint } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
 import { type Row, recordIn, sqliteErrorCode, type Value } from '../../database/sqlite.ts';
 
-/** How much of each kind was deleted. */
-export type Forgotten = {
-  readonly errors: number;
-  readonly events: number;
-  /** Summaries of sessions that named it; they are kept without it. */
-  readonly summaries: number;
-  /** Notes of what agents were given that quoted it. */
-  readonly contexts: number;
-  /** Answers of an analysis that quoted it, and suggested lessons of it. */
-  readonly analyses: number;
-};
-
 /**
  * Deletes an error, known by its normalised text, in every project, and makes sure that it is not recorded again: what
- * stays is a fingerprint. All of it or nothing. The bytes of what was deleted are overwritten; see eraseTraces().
+ * stays is a fingerprint. All of it or nothing; returns how much of each kind. The bytes of what was deleted are overwritten; see eraseTraces().
  */
-export function forgetError(error: string, ts: string, db: Db): Forgotten {
+export function forgetError(error: string, ts: string, db: Db) {
   const { sqlite } = db;
   sqlite.exec('PRAGMA secure_delete = ON');
   return sqlite.transaction(() => {
@@ -30,8 +18,11 @@ export function forgetError(error: string, ts: string, db: Db): Forgotten {
     return {
       errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
       events: sqlite.run(`DELETE FROM events WHERE ${IS_EVENT_OF}`, error).changes,
+      /** Of sessions that named it; they are kept without it. */
       summaries: cleanSummaries(wordings, db),
+      /** Notes of what agents were given that quoted it. */
       contexts: deleteContexts(wordings, db),
+      /** Answers of an analysis that quoted it, and suggested lessons of it. */
       analyses: deleteLessons(error, db) + deleteAnalyses(wordings, db),
     };
   });
@@ -122,7 +113,7 @@ function quotesError(text: string, error: string): boolean {
   });
 }
 
-export type Erased = { readonly kind: 'erased' } | { readonly kind: 'failed'; readonly reason: string };
+type Erased = { readonly kind: 'erased' } | { readonly kind: 'failed'; readonly reason: string };
 
 /**
  * Removes what is left in the file of rows that were deleted or changed before, by whom and when ever: words in the

@@ -92,11 +92,7 @@ function storedModel({ advice, kind, confidence, ts, evidence }: LessonRow, know
 
 const withoutWithdrawal = ({ withdrawnBy: _, ...evidence }: Json): Json => evidence;
 
-export type StoredModelLesson = LessonRow & {
-  readonly id: number;
-  /** Null as long as it is told; otherwise what contradicted it. */
-  readonly counterExamples: readonly string[] | null;
-};
+export type StoredModelLesson = Readonly<NonNullable<ReturnType<typeof readLesson>>>;
 
 /** The lessons that are told without a person's word, and those that are in doubt. Undefined: of every project. */
 export function listModelLessons(projectPath: string | undefined, db: Db): StoredModelLesson[] {
@@ -108,7 +104,7 @@ export function listModelLessons(projectPath: string | undefined, db: Db): Store
   return rows.flatMap((row) => readLesson(row) ?? []);
 }
 
-function readLesson(row: Row): StoredModelLesson | undefined {
+function readLesson(row: Row) {
   const model = readRecord(recordIn(row.evidence), 'model');
   const advice = readString(model, 'advice');
   if (advice === undefined) return undefined;
@@ -121,6 +117,7 @@ function readLesson(row: Row): StoredModelLesson | undefined {
     confidence: Number(model.confidence ?? 0),
     ts: readString(model, 'ts') ?? String(row.ts),
     evidence: readLessonEvidence(model),
+    /** Null as long as it is told; otherwise what contradicted it. */
     counterExamples: row.state === 'doubted' ? readTexts(model.counterExamples) : null,
   };
 }

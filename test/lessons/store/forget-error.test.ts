@@ -8,12 +8,7 @@ import { writeDatabase } from '../../../src/hooks/store/use-database.ts';
 import { decideSubagentStart } from '../../../src/hooks/subagent-context.ts';
 import { isInformative } from '../../../src/lessons/errors/normalize-error.ts';
 import { readFailure } from '../../../src/lessons/failure.ts';
-import {
-  type Erased,
-  eraseTraces,
-  type Forgotten,
-  forgetError,
-} from '../../../src/lessons/store/forget-error.ts';
+import { eraseTraces, forgetError } from '../../../src/lessons/store/forget-error.ts';
 import { checkIntegrity } from '../../database/conformance/context.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../../support/home.ts';
 import { APP, bench, eventOf } from '../../support/hook-context.ts';
@@ -80,7 +75,7 @@ function story(home: Home): void {
     seedAnalysis(home.paths, { suggestions: [{ evidence }] });
 }
 
-function forget(home: Home): { deleted: Forgotten; erased: Erased } {
+function forget(home: Home) {
   return writeDatabase(home.paths, (db) => ({
     deleted: forgetError(ERROR, new Date().toISOString(), db),
     erased: eraseTraces(db),
