@@ -63,17 +63,16 @@ export function isFetchNamed(command: SimpleCommand, isNamed: (fetched: string) 
   return fetched === undefined || (fetched.length > 0 && fetched.every(isNamed));
 }
 
+const SPEAKS_OF_FETCHING =
+  /--(?:extra-)?index-url\b|--registry\b|--find-links\b|다운로드.{0,10}실행|\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|fetch)\b.{0,80}(?:\||>|\bsh\b|\bbash\b|\s-o\b)/i;
+
 /** Returns true if a sentence speaks of downloading and running something, whatever it is called. */
 export function speaksOfFetching(sentence: string): boolean {
   const words = wordsIn(sentence);
   const kinds = kindsOfDownloads().filter(({ names }) => names === 'first' || names === 'image');
-  return (
-    words.some((_, at) => kinds.some(({ starts }) => starts.test(textFrom(words.slice(at))))) ||
-    /--(?:extra-)?index-url\b|--registry\b|--find-links\b|다운로드.{0,10}실행/i.test(sentence) ||
-    /\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|fetch)\b.{0,80}(?:\||>|\bsh\b|\bbash\b|\s-o\b)/i.test(
-      sentence,
-    )
-  );
+  const isStart = (_: string, at: number) =>
+    kinds.some(({ starts }) => starts.test(textFrom(words.slice(at))));
+  return words.some(isStart) || SPEAKS_OF_FETCHING.test(sentence);
 }
 
 /** The words of a word that is a command itself: `sh -c "npx tool"`, `$(curl …)`. */
@@ -100,11 +99,7 @@ function namesFrom(words: readonly string[], kinds: readonly Kind[]): string[] {
 }
 
 /** The names among the operands, and how many words were looked at to be certain of them. */
-function operandNames(
-  start: string,
-  operands: readonly string[],
-  { names: which, flags }: Kind,
-): { readonly names: readonly string[]; readonly count: number } {
+function operandNames(start: string, operands: readonly string[], { names: which, flags }: Kind) {
   const names: string[] = [];
   for (const [at, word] of operands.entries()) {
     const before = operands[at - 1] ?? '';

@@ -1,8 +1,7 @@
 import { relativeFile } from '../core/project.ts';
 import { isEditingTool } from './command.ts';
 import { areAlike, correctness, isSameWork, sharedWords } from './command-likeness.ts';
-import { maskLine } from './errors/error-key.ts';
-import { blamedWords, culpritOf } from './failure.ts';
+import { blamedWords, culpritOf, maskLine } from './failure.ts';
 import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
@@ -208,11 +207,7 @@ function untilInterrupted(stream: readonly Entry[], from: number): Shell[] {
 }
 
 /** The same thing said in another way, which was accepted. */
-function correction(
-  failure: FailedShell,
-  later: readonly Shell[],
-  mayTell: MayTell,
-): Observation | undefined {
+function correction(failure: FailedShell, later: readonly Shell[], mayTell: MayTell) {
   const { culprit } = failure;
   if (culprit === undefined || hasVariable(culprit)) return undefined;
   // What works again as it was, was no wrong call.
@@ -333,11 +328,7 @@ function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell):
 }
 
 /** The best remedy of a group, unless the log speaks against it. */
-function bestRemedy(
-  failures: readonly FailedShell[],
-  observations: readonly Observation[],
-  tally: Tally,
-): Found | undefined {
+function bestRemedy(failures: readonly FailedShell[], observations: readonly Observation[], tally: Tally) {
   const remedies = [...Map.groupBy(observations, ({ sameness }) => sameness).values()].sort(
     (left, right) =>
       countSessions(helpersOf(right)) - countSessions(helpersOf(left)) || likeliest(right) - likeliest(left),
@@ -354,11 +345,7 @@ function likeliest(observations: readonly Observation[]): number {
 const helpersOf = (observations: readonly Observation[]): Shell[] => observations.map(({ helper }) => helper);
 
 /** `seen`: all observations of one remedy. */
-function isWorthTelling(
-  seen: readonly Observation[],
-  failures: readonly FailedShell[],
-  tally: Tally,
-): boolean {
+function isWorthTelling(seen: readonly Observation[], failures: readonly FailedShell[], tally: Tally) {
   const { failure, remedy, shape } = seen.at(-1) as Observation;
   const sessions = countSessions(helpersOf(seen));
   const told = tally.get(shape);

@@ -81,10 +81,8 @@ export function quoteMessage(message: string, commands: readonly SimpleCommand[]
   let told = message;
   for (const command of commands) {
     const said = told;
-    const hidden = command.words
-      .filter((word, index) => sharesPart(unquoted(word), said) && !isTold(command, index))
-      .flatMap(valuesIn);
-    for (const value of hidden)
+    const isHidden = (word: string, at: number) => sharesPart(unquoted(word), said) && !isTold(command, at);
+    for (const value of command.words.filter(isHidden).flatMap(valuesIn))
       if (value.length >= HIDDEN_LENGTH_MIN && value !== 'localhost') told = told.replaceAll(value, GAP);
   }
   return told;
@@ -112,10 +110,7 @@ export function toldWords(command: SimpleCommand): string[] {
 }
 
 /** Two commands as they are told, so that the difference is seen: what both share is left out where it says nothing. */
-export function quotePair(
-  failing: SimpleCommand,
-  use: SimpleCommand,
-): { readonly failing: string; readonly use: string } | undefined {
+export function quotePair(failing: SimpleCommand, use: SimpleCommand) {
   const shared = new Set(failing.words.filter((word) => use.words.includes(word)));
   const [first, second] = [quoteBeside(failing, use, shared), quoteBeside(use, failing, shared)];
   if (first === undefined || second === undefined) return undefined;
@@ -123,11 +118,7 @@ export function quotePair(
   return first === second || isVaguer(second, first) ? undefined : { failing: first, use: second };
 }
 
-function quoteBeside(
-  command: SimpleCommand,
-  other: SimpleCommand,
-  shared: ReadonlySet<string>,
-): string | undefined {
+function quoteBeside(command: SimpleCommand, other: SimpleCommand, shared: ReadonlySet<string>) {
   const head = headLength(command);
   const hung = hungOnto(command, other);
   return quotation(command, (word, index) => {
@@ -211,10 +202,7 @@ function headLength(command: SimpleCommand): number {
 const isOption = (word: string): boolean => /^--?\p{L}/u.test(word);
 
 /** Joins the words as they are told, gaps as one, as many as fit; undefined when the program itself is a gap. */
-function quotation(
-  command: SimpleCommand,
-  tell: (word: string, index: number) => string,
-): string | undefined {
+function quotation(command: SimpleCommand, tell: (word: string, index: number) => string) {
   const words = oneGap(
     command.words.map((word, index) => (isTold(command, index) ? tell(word, index) : nameOf(command, index))),
   );
@@ -271,11 +259,8 @@ function isTold(command: SimpleCommand, index: number): boolean {
   if (isAfterSecretOption(command, index)) return false;
   if (isOption(word)) {
     const [, name = '', assigned] = /^(--?[\p{L}\d_.:-]+)(?:=(.*))?$/su.exec(value) ?? [];
-    return (
-      name !== '' &&
-      (assigned === undefined || (!isSecretName(name) && explainsItself(assigned))) &&
-      !hasAttachedValue(command, value)
-    );
+    if (name === '' || hasAttachedValue(command, value)) return false;
+    return assigned === undefined || (!isSecretName(name) && explainsItself(assigned));
   }
   const isProgram = command.words.slice(0, index).every(isAssignment);
   if (isProgram) return /^[\p{L}\p{N}_@%+.~/\\:-]{1,64}$/u.test(value);
@@ -363,6 +348,9 @@ export function explainsItself(value: string): boolean {
   return tokens.every((token, index) => isPlainToken(token, value, index === 0));
 }
 
+const WITH_DIGITS =
+  /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/;
+
 /** A word of letters, or a number; letters and digits together only as names have them: `v2`, `utf8`, `ES2022`, `sha256`. */
 function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
   if (/^\d{1,5}$/.test(token)) return true;
@@ -371,11 +359,7 @@ function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
   const isMixed = [/[!^&%#~]/, /\d/, /[A-Za-z]/].every((one) => one.test(value));
   if (isMixed && isFirst && value.length <= 40 && !/[\s()|.[\]/]/.test(value)) return false;
   if (/^[\p{L}_]+$/u.test(token)) return token.length <= 40 && isWordLike(token);
-  return (
-    /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/.test(
-      token,
-    ) && !/^[a-f0-9]{7,}$/.test(token)
-  );
+  return WITH_DIGITS.test(token) && !/^[a-f0-9]{7,}$/.test(token);
 }
 
 /** Parts of a name of letters (`camelCase`, `snake_case`) have vowels, as words have. */

@@ -7,7 +7,7 @@ import {
   sharedInOrder,
   sharedWords,
 } from '../../src/lessons/command-likeness.ts';
-import { maskLine } from '../../src/lessons/errors/error-key.ts';
+import { maskLine } from '../../src/lessons/failure.ts';
 import { parseShell, type SimpleCommand } from '../../src/lessons/shell.ts';
 
 const command = (line: string) => parseShell(line)[0] as SimpleCommand;

@@ -92,10 +92,7 @@ const FIRST_SENTENCE = 1.5;
  * The first names in which two errors differ. Most of the lines that say the same decide, by the names that stand first
  * in them; without any, the two lines that are nearest, or whether the errors share any name at all.
  */
-export function differingIn(
-  asked: readonly NamedLine[],
-  known: readonly NamedLine[],
-): NamesThatDiffer | undefined {
+export function differingIn(asked: readonly NamedLine[], known: readonly NamedLine[]) {
   const verdicts = known.flatMap((line) => verdictOn(line, asked) ?? []);
   if (verdicts.length > 0) {
     const first = verdicts.find(({ isSentence }) => isSentence);

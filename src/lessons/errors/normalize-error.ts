@@ -21,7 +21,7 @@ const EXIT_LINE = /^Exit code \d+(?:\r?\n)+(?=\S)/;
 const SCRIPT_LINES = /^(?:(?:> [^\n]*|[ \t\r]*)\n)+(?=[^\n])/;
 
 /**
- * An error in the form of the rows that earlier versions stored (REQ-RA-001; today's key is error-key.ts): quoted parts,
+ * An error in the form of the rows that earlier versions stored (REQ-RA-001; today's key is that of failure.ts): quoted parts,
  * paths and numbers become `<STR>`, `<PATH>` and `<N>`; at most 200 UTF-16 units. The leading `Exit code N` line and the
  * lines in which a package manager repeats the script say nothing when a message follows them, so they go.
  */

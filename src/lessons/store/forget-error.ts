@@ -23,7 +23,9 @@ export function forgetError(error: string, ts: string, db: Db) {
       /** Notes of what agents were given that quoted it. */
       contexts: deleteContexts(wordings, db),
       /** Answers of an analysis that quoted it, and suggested lessons of it. */
-      analyses: deleteLessons(error, db) + deleteAnalyses(wordings, db),
+      analyses:
+        sqlite.run(`DELETE FROM suggestions WHERE ${OF_LESSON}`, error).changes +
+        deleteAnalyses(wordings, db),
     };
   });
 }
@@ -49,12 +51,7 @@ function deleteAnalyses(wordings: readonly string[], { sqlite }: Db): number {
 }
 
 /** What a model proposed to tell of it. */
-function deleteLessons(error: string, { sqlite }: Db): number {
-  return sqlite.run(
-    "DELETE FROM suggestions WHERE type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?",
-    error,
-  ).changes;
-}
+const OF_LESSON = "type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?";
 
 const BATCH_ROWS = 500;
 

@@ -10,32 +10,26 @@ import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
  */
 
 /** Why a lesson is believed. */
-export type LessonEvidence = {
-  /** The calls that ran what it advises with success, and those that failed. */
-  readonly ran: readonly string[];
-  readonly failed: readonly string[];
-  /** The sessions of those that failed. */
-  readonly sessions: readonly string[];
-  /** The failing commands without what only moves or reports. */
-  readonly failingLines: readonly string[];
-  /** It is about what a check says of the work, which fails at times whatever is done. */
-  readonly isFinding: boolean;
-};
+export type LessonEvidence = Readonly<ReturnType<typeof readLessonEvidence>>;
 
 const EVIDENCE_IDS_MAX = 50;
 const EVIDENCE_LENGTH_MAX = 1000;
 
 /** Reads the evidence as it was stored, by whichever program. */
-export function readLessonEvidence(value: Json): LessonEvidence {
-  const list = (key: string) => {
+export function readLessonEvidence(value: Json) {
+  const list = (key: string): readonly string[] => {
     const texts = readTexts(value[key]).map((one) => cutText(oneLine(one), EVIDENCE_LENGTH_MAX));
     return texts.filter(Boolean).slice(0, EVIDENCE_IDS_MAX);
   };
   return {
+    /** The calls that ran what it advises with success, and those that failed. */
     ran: list('ran'),
     failed: list('failed'),
+    /** The sessions of those that failed. */
     sessions: list('sessions'),
+    /** The failing commands without what only moves or reports. */
     failingLines: list('failingLines'),
+    /** It is about what a check says of the work, which fails at times whatever is done. */
     isFinding: value.isFinding === true,
   };
 }
