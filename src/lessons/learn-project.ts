@@ -94,11 +94,10 @@ function directoriesFrom(projectPath: string, place: string): string[] {
 }
 
 function namesIn(directory: string): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const [files, read] of MANIFESTS)
-    for (const file of files.split(' '))
-      for (const name of read(readFile(`${directory}/${file}`))) names.add(manifestName(name));
-  return names;
+  const named = MANIFESTS.flatMap(([files, read]) =>
+    files.split(' ').flatMap((file) => [...read(readFile(`${directory}/${file}`))]),
+  );
+  return new Set(named.map(manifestName));
 }
 
 /** Lock files are large. A pipe that nobody writes to is never opened. What cannot be read names nothing. */

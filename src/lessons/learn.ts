@@ -4,7 +4,7 @@ import { areAlike, correctness, isSameWork, sharedWords } from './command-likene
 import { blamedWords, culpritOf, maskLine } from './failure.ts';
 import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
-import type { ErrorGroup, Evidence, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
+import type { ErrorGroup, Evidence, LogEntry, LoggedCall, Outcome, Remedy } from './lesson.ts';
 import { asksForHelp, isCheck, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
 import { isAssignment, joinPaths, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
@@ -27,7 +27,7 @@ type Shell = LoggedCall & {
 /** A command and where it ran, relative to the project. */
 type Placed = SimpleCommand & { readonly place: string; readonly shape: string };
 /** What an agent did, or was told. */
-type Entry = Shell | LoggedCall | LoggedPrompt;
+type Entry = Shell | LogEntry;
 type FailedShell = Shell & { readonly outcome: Failed };
 
 /** Something that helped once. */
@@ -59,11 +59,7 @@ const LINT_SESSIONS_MIN = 2;
 export type IsNamed = (fetched: string, place: string) => boolean;
 
 /** The groups of a project's errors. `log` is in order of time; `root` is the project's path. */
-export function learn(
-  log: readonly (LoggedCall | LoggedPrompt)[],
-  root: string,
-  isNamed: IsNamed = () => false,
-): ErrorGroup[] {
+export function learn(log: readonly LogEntry[], root: string, isNamed: IsNamed = () => false): ErrorGroup[] {
   if (!log.some((entry) => entry.kind === 'call' && entry.outcome.kind === 'failed')) return [];
   const mayTell: MayTell = (command) => isFetchNamed(command, (name) => isNamed(name, command.place));
   const streams = streamsOf(log, root);
@@ -79,7 +75,7 @@ export function learn(
     const newest = failures.at(-1) as FailedShell;
     const found =
       bestRemedy(failures, observations.get(key) ?? [], tally) ??
-      acrossSessions(newest, failures, { shells, tally, mayTell }) ??
+      acrossSessions(failures, shells, tally, mayTell) ??
       lintRule(newest, findings);
     const lesson = found && {
       key,
@@ -99,15 +95,12 @@ type Found = {
 };
 
 /** One after the other what each agent did, in each of its sessions. */
-function streamsOf(log: readonly (LoggedCall | LoggedPrompt)[], root: string): Entry[][] {
-  const nameOf = (entry: LoggedCall | LoggedPrompt) =>
-    `${entry.session}\n${(entry.kind === 'call' && entry.agent) || ''}`;
-  const streams = [...Map.groupBy(log, nameOf).values()];
-  return streams.map((stream) =>
-    stream.map((entry) =>
-      entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line, root) : entry,
-    ),
+function streamsOf(log: readonly LogEntry[], root: string): Entry[][] {
+  const entries = log.map((one) =>
+    one.kind === 'call' && one.line !== null ? withCommands(one, one.line, root) : one,
   );
+  const nameOf = (one: Entry) => `${one.session}\n${(one.kind === 'call' && one.agent) || ''}`;
+  return [...Map.groupBy(entries, nameOf).values()];
 }
 
 function withCommands(call: LoggedCall, line: string, root: string): Shell {
@@ -377,10 +370,12 @@ function isSaidByItself({ outcome }: FailedShell, remedy: Remedy): boolean {
 
 /** Nothing close by helped, but elsewhere the project says it with one other word, and that works. */
 function acrossSessions(
-  { culprit, outcome }: FailedShell,
   failures: readonly FailedShell[],
-  { shells, tally, mayTell }: { shells: readonly Shell[]; tally: Tally; mayTell: MayTell },
+  shells: readonly Shell[],
+  tally: Tally,
+  mayTell: MayTell,
 ): Found | undefined {
+  const { culprit, outcome } = failures.at(-1) as FailedShell;
   if (culprit === undefined || hasVariable(culprit)) return undefined;
   if (outcome.noise !== null || worksByNow(failures, tally)) return undefined;
   const isAlike = (command: Placed) => command.place === culprit.place && differsInOneWord(culprit, command);

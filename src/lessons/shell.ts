@@ -56,10 +56,7 @@ const CLOSES: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /** Puts tokens together; what is never closed ends with the text. `isWhole`: nothing was left out because of the limits. */
-function groupTokens(tokens: readonly string[]): {
-  readonly items: readonly Item[];
-  readonly isWhole: boolean;
-} {
+function groupTokens(tokens: readonly string[]) {
   const root: Group = { opener: '', isHead: false, items: [] };
   const stack = [root];
   const top = () => stack.at(-1) as Group;

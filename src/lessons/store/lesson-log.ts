@@ -3,7 +3,7 @@ import type { Db } from '../../database/connection.ts';
 import type { Row } from '../../database/sqlite.ts';
 import { isInformative } from '../errors/normalize-error.ts';
 import type { Noise } from '../failure.ts';
-import type { ErrorGroup, Lesson, LoggedCall, LoggedPrompt, Outcome } from '../lesson.ts';
+import type { ErrorGroup, Lesson, LogEntry, Outcome } from '../lesson.ts';
 import { isForgotten } from './error-entries.ts';
 
 /** Where lessons come from, and which of them are shared: hooks read it in told-lessons.ts. */
@@ -42,15 +42,10 @@ export function sameInClones(id: number, db: Db): number[] {
 /** Of so many calls and prompts the newest are looked at. */
 const LOG_ROWS_MAX = 20_000;
 
+type LogPart = { readonly projectPath: string; readonly sessionId?: string; readonly rowsMax?: number };
+
 /** A project's calls and prompts in order of time; only those of a session, if one is given. */
-export function readLog(
-  {
-    projectPath,
-    sessionId,
-    rowsMax = LOG_ROWS_MAX,
-  }: { readonly projectPath: string; readonly sessionId?: string; readonly rowsMax?: number },
-  db: Db,
-): (LoggedCall | LoggedPrompt)[] {
+export function readLog({ projectPath, sessionId, rowsMax = LOG_ROWS_MAX }: LogPart, db: Db): LogEntry[] {
   const ofSession = sessionId === undefined ? '' : 'AND session_id = ?';
   const rows = db.sqlite.all(
     `SELECT id, type, ts, session_id, data FROM events
@@ -60,7 +55,7 @@ export function readLog(
   return rows.reverse().flatMap((row) => readEntry(row) ?? []);
 }
 
-function readEntry({ id, type, ts, session_id, data }: Row): LoggedCall | LoggedPrompt | undefined {
+function readEntry({ id, type, ts, session_id, data }: Row): LogEntry | undefined {
   const common = { session: String(session_id), ts: String(ts) };
   if (type === 'prompt') return { kind: 'prompt', ...common };
   const call = parseJson(String(data));
@@ -113,29 +108,26 @@ export function noteLearnt(projectPath: string, eventId: number, db: Db): void {
  * Stores what was learnt of each kind of error. What a person wrote, or a model, stays, and so does what was withdrawn or
  * is doubted (see model-lessons.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
  */
-export function saveLearnt(groups: readonly ErrorGroup[], options: LearntOptions, db: Db): void {
+export function saveLearnt(
+  groups: readonly ErrorGroup[],
+  { projectPath, scope }: LearntOptions,
+  db: Db,
+): void {
   for (const group of groups) {
     if (!isInformative(group.key) || isForgotten(group.key, db)) continue;
-    const known = db.sqlite.get(
-      'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?',
-      group.key,
-      options.projectPath,
-    );
+    const sql = 'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?';
+    const known = db.sqlite.get(sql, group.key, projectPath);
     if (known?.state === 'withdrawn' || known?.state === 'doubted') continue;
-    if (options.scope === 'project' && known !== undefined) saveState(group, known, options, db);
+    if (scope === 'project' && known !== undefined) saveState(group, known, projectPath, db);
     const isOthers = known?.resolved_by === 'user' || known?.resolved_by === 'model';
     const isKept =
-      options.scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'contradicted');
-    if (group.lesson !== null && !isOthers && !isKept) saveLesson(group.lesson, options, db);
+      scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'contradicted');
+    if (group.lesson !== null && !isOthers && !isKept) saveLesson(group.lesson, projectPath, db);
   }
 }
 
-function saveState(
-  { key, sessions, isOpen, lesson }: ErrorGroup,
-  known: Row,
-  { projectPath }: LearntOptions,
-  db: Db,
-): void {
+function saveState(group: ErrorGroup, known: Row, projectPath: string, db: Db): void {
+  const { key, sessions, isOpen, lesson } = group;
   const isTold = known.resolved_by === 'lesson';
   const isContradicted = lesson === null && (isTold || known.state === 'contradicted');
   const state = isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved';
@@ -146,7 +138,7 @@ function saveState(
   );
 }
 
-function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: LearntOptions, db: Db): void {
+function saveLesson({ key, said, remedy, evidence }: Lesson, projectPath: string, db: Db): void {
   const { sessions, failed, helped, last } = evidence;
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count, resolution, resolved_by, use_count,

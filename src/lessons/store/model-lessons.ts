@@ -164,11 +164,10 @@ export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolea
   return true;
 }
 
+type AdviceOn = Pick<LessonRow, 'key' | 'projectPath' | 'advice'>;
+
 /** What was stored when the user applied it is no longer told, unless something else is by now. */
-export function takeBackLesson(
-  { key, projectPath, advice }: Pick<LessonRow, 'key' | 'projectPath' | 'advice'>,
-  db: Db,
-): void {
+export function takeBackLesson({ key, projectPath, advice }: AdviceOn, db: Db): void {
   db.sqlite.run(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = NULL
      WHERE error_normalized = ? AND project_path = ? AND json_valid(resolution)
