@@ -20,12 +20,8 @@ export type ErrorFilter = {
 /** The newest errors. */
 export function listErrors(filter: ErrorFilter, limit: number, db: Db): ErrorEntry[] {
   const { sql, values } = filterCondition(filter);
-  const rows = db.sqlite.all(
-    `SELECT * FROM error_kb WHERE ${sql} ORDER BY ts DESC, id DESC LIMIT ?`,
-    ...values,
-    limit,
-  );
-  return rows.map(readEntry);
+  const newest = `SELECT * FROM error_kb WHERE ${sql} ORDER BY ts DESC, id DESC LIMIT ?`;
+  return db.sqlite.all(newest, ...values, limit).map(readEntry);
 }
 
 /** The errors of these ids, in their order. */
@@ -116,11 +112,7 @@ function tellingsOf({ id, project, said }: ErrorEntry, db: Db) {
      UNION ALL
      SELECT ts, COALESCE(agent_type, 'sub-agent') FROM given_contexts WHERE project_path = ?3 AND instr(text, ?4) > 0
      ORDER BY ts LIMIT ?5`,
-    project === '' ? null : project,
-    id,
-    project,
-    `- ${inertText(said, SAID_TOLD_MAX)} (`,
-    TELLINGS_MAX,
+    ...[project || null, id, project, `- ${inertText(said, SAID_TOLD_MAX)} (`, TELLINGS_MAX],
   );
   return rows.map(({ ts, place }) => ({ ts: String(ts), where: String(place) }));
 }
@@ -134,7 +126,7 @@ function occurrences({ error, project }: ErrorEntry, after: string, db: Db): Row
     `SELECT MIN(ts) AS first, MAX(ts) AS last, SUM(ts > ?) AS after, json_extract(data, '$.tool') AS tool FROM events
      WHERE project_path IS ? AND type = 'tool_error'
        AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
-    ...[after, project === '' ? null : project, error],
+    ...[after, project || null, error],
   );
 }
 
@@ -211,11 +203,7 @@ export function countShown(kbId: number, ts: string, db: Db): void {
 /** Returns true if this session has been told it: by the events of its failures, `told` of which is the row. */
 export function wasShown(kbId: number, sessionId: string, db: Db): boolean {
   if (!db.shape.has('error_kb', 'state')) return false;
-  const row = db.sqlite.get(
-    `SELECT 1 FROM events WHERE session_id = ? AND type = 'tool_error'
-       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ? LIMIT 1`,
-    sessionId,
-    kbId,
-  );
-  return row !== undefined;
+  const sql = `SELECT 1 FROM events WHERE session_id = ? AND type = 'tool_error'
+    AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ? LIMIT 1`;
+  return db.sqlite.get(sql, sessionId, kbId) !== undefined;
 }

@@ -35,12 +35,7 @@ export function searchErrors({ text, filter, ownProject, limit }: ErrorSearch, d
          ORDER BY id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ?) DESC,
            project_path IN (SELECT value FROM json_each(?)) DESC, bm25(error_kb_text, ${WEIGHTS}), id DESC
          LIMIT ?`,
-        expression,
-        ...values,
-        JSON.stringify(found),
-        phrase,
-        JSON.stringify(ownProject),
-        left,
+        ...[expression, ...values, JSON.stringify(found), phrase, JSON.stringify(ownProject), left],
       )
       .map((row) => Number(row.id));
   const all = matching(words.map(termOf).join(' AND '), limit, []);
@@ -157,9 +152,7 @@ function search(expressions: readonly string[], scope: Scope, db: Db): Row[] {
      FROM (SELECT rowid AS found FROM error_kb_text WHERE error_kb_text MATCH ? ORDER BY rowid DESC LIMIT ?)
      CROSS JOIN error_kb ON id = found WHERE typeof(resolution) = 'text' AND ${scope.sql} LIMIT ?`,
     `{error raw} : ((${expressions.join(') OR (')}))`,
-    FOUND_MAX,
-    scope.value,
-    CANDIDATES_MAX,
+    ...[FOUND_MAX, scope.value, CANDIDATES_MAX],
   );
 }
 
@@ -221,9 +214,7 @@ function sameError(normalizedError: string, text: string, scope: Scope, db: Db):
   const rows = db.sqlite.all(
     `SELECT ${KB_COLUMNS}, error_raw FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text'
        AND ${scope.sql} ORDER BY use_count DESC LIMIT ?`,
-    normalizedError,
-    scope.value,
-    SAME_MAX,
+    ...[normalizedError, scope.value, SAME_MAX],
   );
   let similar: KnownError | undefined;
   for (const row of rows) {

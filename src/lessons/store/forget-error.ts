@@ -78,8 +78,15 @@ function cleanSummaries(wordings: readonly string[], db: Db): number {
     db.sqlite.run(
       `INSERT INTO events(id, v, type, ts, session_id, project, project_path, data)
        VALUES (?, ?, 'session_summary', ?, ?, ?, ?, ?)`,
-      ...([id, v, ts, session_id, project, project_path] as Value[]),
-      JSON.stringify({ ...summary, uniqueErrors }),
+      ...([
+        id,
+        v,
+        ts,
+        session_id,
+        project,
+        project_path,
+        JSON.stringify({ ...summary, uniqueErrors }),
+      ] as Value[]),
     );
     changed++;
   }

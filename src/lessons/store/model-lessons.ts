@@ -90,12 +90,9 @@ export type StoredModelLesson = Readonly<NonNullable<ReturnType<typeof readLesso
 
 /** The lessons that are told without a person's word, and those that are in doubt. Undefined: of every project. */
 export function listModelLessons(projectPath: string | undefined, db: Db): StoredModelLesson[] {
-  const rows = db.sqlite.all(
-    `SELECT * FROM error_kb WHERE project_path = COALESCE(?, project_path)
-       AND ((typeof(resolution) = 'text' AND resolved_by = 'model') OR state = 'doubted') ORDER BY id`,
-    projectPath ?? null,
-  );
-  return rows.flatMap((row) => readLesson(row) ?? []);
+  const sql = `SELECT * FROM error_kb WHERE project_path = COALESCE(?, project_path)
+    AND ((typeof(resolution) = 'text' AND resolved_by = 'model') OR state = 'doubted') ORDER BY id`;
+  return db.sqlite.all(sql, projectPath ?? null).flatMap((row) => readLesson(row) ?? []);
 }
 
 function readLesson(row: Row) {
