@@ -216,7 +216,7 @@ function correction(failure: FailedShell, later: readonly Shell[], mayTell: MayT
       return remedy && { ...common, remedy, sameness: JSON.stringify(remedy) };
     }
     const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
-    if (isHere || isOutside(command.place) || use === undefined || directory === undefined) return undefined;
+    if (isHere || use === undefined || directory === undefined) return undefined;
     return { ...common, remedy: { kind: 'directory', use, directory }, sameness: `in ${command.place}` };
   };
   let best: Observation | undefined;

@@ -80,6 +80,7 @@ describe('the telling line', () => {
   const nested = '  2:1  error  Do not nest ternary expressions  no-nested-ternary';
   const others: [said: string, line: string, text: string][] = [
     ['Do not nest ternary expressions (no-nested-ternary)', 'npm run lint', unused + nested],
+    ['Break no-nested', 'npm run lint', '  1:1  error  Break no-nested  no-nested'],
     ['TestTax', 'go test ./...', '=== RUN   TestTax\n--- FAIL: TestTax (0.00s)\nFAIL'],
     ['Missing environment variables: PORT', 'npm start', 'Missing environment variables:\n\n  PORT'],
   ];

@@ -118,6 +118,7 @@ teaches('what makes it work again', [
   ['named by the message', seed(', see npm run seed'), SEED],
   ['reads in between', `${REFUSED}\n✓ docker ps\n✓ docker compose up -d db\n✓ npm start`, UP],
   ['two things in between', `${REFUSED}\n✓ npm ci\n✓ docker compose up -d db\n✓ npm start`, null],
+  ['too late', `${REFUSED}\n✓ docker compose up -d db\n✓ ls\n✓ ls\n✓ ls\n✓ npm start`, null],
   ['nothing in between', `${REFUSED}\n✓ npm start`, null],
   ['an edit in between', `${REFUSED}\n✎ a.ts\n✓ npm ci\n✓ npm start`, null],
   ['it did not help', `${REFUSED}\n✓ docker compose up -d db\n${REFUSED}`, null],
@@ -153,6 +154,7 @@ const TYPECHECK = 'use `npm run typecheck -w web` instead of `npm run type-check
 teaches('across sessions', [
   ['elsewhere it is said with an alike word, and that works', `${fails}\n§\n${often}`, TYPECHECK],
   ['in one session only', `${fails}\n§\n${works}\n✓ ls\n${works}`, null],
+  ['with two other words', `${fails}\n§\n${often.replaceAll('web', 'api')}`, null],
   ['with another word', `${fails}\n§\n${often.replaceAll('typecheck', 'build')}`, null],
 ]);
 

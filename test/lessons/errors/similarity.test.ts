@@ -185,6 +185,11 @@ const named: Named[] = [
     `${UNIQUE}(b@example.com) exists.`,
     `${UNIQUE}(a@example.com) exists.`,
   ],
+  [
+    'one of its lines names the same',
+    "Cannot find module 'express'\nCannot find module 'lodash'",
+    "Cannot find module 'lodash'",
+  ],
   ['one names nothing', "Cannot find module 'express'", 'Cannot find module'],
   [
     'the system says it of another file',
