@@ -123,6 +123,7 @@ describe('paths in messages', () => {
     ['open C:\\Users\\anna\\shop\\a.ts', 'C:\\Users\\anna\\shop', 'open a.ts'],
     ['open /home/anna/shop-2/a.ts', '/home/anna/shop', 'open ~/shop-2/a.ts'],
     ['/repo/a.ts is no module', '/repo', 'a.ts is no module'],
+    ['open x/repo/a.ts', '/repo', 'open x/repo/a.ts'],
     ['GET api/home/users/1', null, 'GET api/home/users/1'],
     ['src/Users/list.ts', null, 'src/Users/list.ts'],
   ];

@@ -151,10 +151,18 @@ describe('tellError()', () => {
     });
   });
 
-  test('knows the time and tool of an error without project', () => {
+  test('knows the time, the tool and the tellings of an error without project', () => {
     using home = temporaryHome();
     learned(home);
-    expect(story(home, NOWHERE)).toMatchObject({ project: '', tool: 'Bash', firstSeen: time(7) });
+    const shownKbId = Number(story(home, NOWHERE)?.id);
+    tell(home, { ...failure('Bash', NOWHERE, { id: 'c9', ...at(8, null) }), shownKbId });
+    const told = {
+      project: '',
+      tool: 'Bash',
+      firstSeen: time(7),
+      tellings: [{ ts: time(8), where: 'after the error' }],
+    };
+    expect(story(home, NOWHERE)).toMatchObject(told);
   });
 
   test('still tells what is left when the events are gone', () => {
