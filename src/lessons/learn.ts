@@ -14,8 +14,6 @@ import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace 
  * log gives the same lessons. What each rule earned on real sessions stands in docs/lessons.md.
  */
 
-type Failed = Extract<Outcome, { kind: 'failed' }>;
-
 /** A shell call with its commands. */
 type Shell = LoggedCall & {
   readonly commands: readonly Placed[];
@@ -28,7 +26,7 @@ type Shell = LoggedCall & {
 type Placed = SimpleCommand & { readonly place: string; readonly shape: string };
 /** What an agent did, or was told. */
 type Entry = Shell | LogEntry;
-type FailedShell = Shell & { readonly outcome: Failed };
+type FailedShell = Shell & { readonly outcome: Extract<Outcome, { kind: 'failed' }> };
 
 /** Something that helped once. */
 type Observation = {

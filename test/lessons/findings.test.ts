@@ -10,9 +10,9 @@ describe('findings of tools, as they print them', () => {
     ],
     [
       'ESLint stylish',
-      '/a.ts\n   3:1   error    Unexpected var  no-var\n  12:10  warning  Missing return type  @a/explicit-type\n\n✖ 2 problems',
+      '/a.ts\n   3:1   error    Unexpected var  no-var\n  12:10  warning  No return type  @a/typed\n\n✖ 2 problems',
       ['no-var', 'Unexpected var'],
-      ['@a/explicit-type', 'Missing return type'],
+      ['@a/typed', 'No return type'],
     ],
     [
       'biome',

@@ -6,7 +6,8 @@ import { type Row, recordIn, sqliteErrorCode, type Value } from '../../database/
 
 /**
  * Deletes an error, known by its normalised text, in every project, and makes sure that it is not recorded again: what
- * stays is a fingerprint. All of it or nothing; returns how much of each kind. The bytes of what was deleted are overwritten; see eraseTraces().
+ * stays is a fingerprint. All of it or nothing; returns how much of each kind. The bytes of what was deleted are
+ * overwritten; see eraseTraces().
  */
 export function forgetError(error: string, ts: string, db: Db) {
   const { sqlite } = db;

@@ -90,7 +90,7 @@ export type StoredModelLesson = Readonly<NonNullable<ReturnType<typeof readLesso
 
 /** The lessons that are told without a person's word, and those that are in doubt. Undefined: of every project. */
 export function listModelLessons(projectPath: string | undefined, db: Db): StoredModelLesson[] {
-  const sql = `SELECT * FROM error_kb WHERE project_path = COALESCE(?, project_path)
+  const sql = `SELECT * FROM error_kb WHERE ${projectPath === undefined ? '?1 IS NULL' : 'project_path = ?1'}
     AND ((typeof(resolution) = 'text' AND resolved_by = 'model') OR state = 'doubted') ORDER BY id`;
   return db.sqlite.all(sql, projectPath ?? null).flatMap((row) => readLesson(row) ?? []);
 }
