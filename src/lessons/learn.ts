@@ -300,12 +300,10 @@ function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell):
     for (const command of call.commands) {
       const isKnown = call.worked.includes(command);
       // A script that repairs repairs what a check has found, and in the same place.
-      if (isKnown && noise !== null && command.place === culprit.place && siblingScript(culprit, command))
-        return fixerBy(
-          call,
-          command,
-          REPAIRED.test(said) || later.some(({ worked }) => worked.some(isAgain)),
-        );
+      if (isKnown && noise !== null && command.place === culprit.place && siblingScript(culprit, command)) {
+        const isSure = REPAIRED.test(said) || later.some(({ worked }) => worked.some(isAgain));
+        return fixerBy(call, command, isSure);
+      }
       if (isAgain(command) && isKnown) {
         const [first] = helpers;
         const isOne = first?.isKnown && helpers.every((one) => one.command.shape === first.command.shape);
