@@ -10,7 +10,7 @@ import {
   recordPersonsFix,
   recordSeen,
 } from '../../../src/lessons/store/error-entries.ts';
-import { searchErrors } from '../../../src/lessons/store/error-search.ts';
+import { searchErrorKB, searchErrors } from '../../../src/lessons/store/error-search.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { seedLearnt } from '../../support/lessons.ts';
 import { isoBeforeNow } from '../../support/seed.ts';
@@ -328,4 +328,19 @@ describe('searchErrors() among many', () => {
     record(opened.db, [...newest, { raw: 'Error: common failure of theirs' }]);
     expect(search(opened.db, 'common', { own: BANK })[0]).toBe('Error: common failure of mine');
   });
+});
+
+test('searchErrorKB() tells what helped one program of no other', () => {
+  using own = databaseWith([]);
+  const key = (program: string, what: string) => `unrecognized arguments in the ${what} file · ${program}`;
+  const raw = 'error: unrecognized arguments in the settings file';
+  recordSeen(
+    key('pytest', 'settings'),
+    { ts: isoBeforeNow(1), projectPath: SHOP, said: raw, errorRaw: raw },
+    own.db,
+  );
+  const fix = { ts: isoBeforeNow(0), projectPath: SHOP, summary: 'a fix' };
+  recordPersonsFix(key('pytest', 'settings'), fix, own.db);
+  const found = (program: string) => searchErrorKB(key(program, 'other'), SHOP, own.db, raw)?.id;
+  expect([found('pytest'), found('mypy')]).toEqual([1, undefined]);
 });
