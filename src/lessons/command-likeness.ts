@@ -9,29 +9,24 @@ export function sharedWords(messages: readonly string[]): string {
   const sharedWith = (words: readonly string[]) => first.filter((word) => words.includes(word)).length;
   const [most] = others.sort((left, right) => sharedWith(right) - sharedWith(left));
   if (most === undefined || sharedWith(most) < 3) return withoutNames(first);
-  const told: string[] = [];
-  for (const word of first) {
-    if (most.includes(word)) told.push(word);
-    else if (told.at(-1) !== '…') told.push('…');
-  }
-  return withoutNames(told);
+  return withoutNames(first.map((word) => (most.includes(word) ? word : '…')));
 }
 
 const NAME_LENGTH_MAX = 32;
 
 /** Long names are of the place at which the rule was broken. */
 function withoutNames(words: readonly string[]): string {
-  return words
-    .map((word) => (word.length > NAME_LENGTH_MAX ? '…' : word))
-    .join(' ')
-    .replace(/…(?: …)+/g, '…');
+  const told = words.map((word) => (word.length > NAME_LENGTH_MAX ? '…' : word));
+  return told.join(' ').replace(/…(?: …)+/g, '…');
 }
 
 /** How much one command is another way to say the same: 0 to 1. */
 export function likeness(left: SimpleCommand, right: SimpleCommand): number {
   if (isSameWork(left, right)) return 0.95;
   const [words, others] = withSameCode(wordsOf(left), wordsOf(right));
-  if (words.length === 0 || others.length === 0 || areOtherCode(words, others)) return 0;
+  if (words.length === 0 || others.length === 0) return 0;
+  // Code that was written anew is no correction of what stood there.
+  if (isCode(longest(words)) && longest(words) !== longest(others)) return 0;
   const shared = sharedInOrder(words, others);
   const ratio = shared / Math.max(words.length, others.length);
   if (shared === Math.min(words.length, others.length) && (shared >= 2 || isAroundOne(words, others)))
@@ -101,8 +96,8 @@ export function areAlike(left: string, right: string): boolean {
   );
   if ([...short].sort().join('') === [...long].sort().join('')) return true;
   const start = sharedStart(short, long);
-  let end = 0;
-  while (end < short.length - start && short.at(-1 - end) === long.at(-1 - end)) end++;
+  const backwards = (text: string) => text.split('').reverse().join('');
+  const end = Math.min(sharedStart(backwards(short), backwards(long)), short.length - start);
   return start + end >= short.length * 0.7;
 }
 
@@ -118,17 +113,13 @@ export function isSameWork(left: SimpleCommand, right: SimpleCommand): boolean {
   return wordsOf(left).join(' ') === wordsOf(right).join(' ');
 }
 
-function wordsOf({ words }: SimpleCommand): string[] {
-  return words.map(unquoted);
-}
+const wordsOf = ({ words }: SimpleCommand): string[] => words.map(unquoted);
 
 function argumentsOf(words: readonly string[]): readonly string[] {
   return words.slice(words.findIndex((word) => !isAssignment(word)) + 1);
 }
 
-function subcommandOf(words: readonly string[]): string | undefined {
-  return argumentsOf(words).find((word) => !word.startsWith('-'));
-}
+const subcommandOf = (words: readonly string[]) => argumentsOf(words).find((word) => !word.startsWith('-'));
 
 /** How many words stand in both, in the same order. */
 export function sharedInOrder(left: readonly string[], right: readonly string[]): number {
@@ -147,30 +138,24 @@ const CODE_LENGTH_MIN = 12;
 /** Of longer code names and texts that came in say that it does something else. */
 const SHORT_CODE_LENGTH_MAX = 40;
 const CODE_KEPT_MIN = 0.7;
+const TOKENS_MAX = 200;
 const SAME_CODE = '\0';
 
 /** Code in an argument (`jq`, `python -c`) of which most has stayed counts as one word that both have. */
 function withSameCode(words: string[], others: string[]): [string[], string[]] {
   const [code, other] = [longest(words), longest(others)];
-  if (!isCode(code) || !isCode(other) || code === other || keptOf(code, other) < CODE_KEPT_MIN)
-    return [words, others];
+  const isSame = isCode(code) && isCode(other) && keptOf(code, other) >= CODE_KEPT_MIN;
   const masked = (list: string[], one: string) => list.map((word) => (word === one ? SAME_CODE : word));
-  return [masked(words, code), masked(others, other)];
+  return isSame && code !== other ? [masked(words, code), masked(others, other)] : [words, others];
 }
 
-/** What was written anew is no correction of what stood there. */
-function areOtherCode(words: readonly string[], others: readonly string[]): boolean {
-  const code = longest(words);
-  return isCode(code) && code !== longest(others);
-}
-
-function isCode(word: string): boolean {
-  return word.length >= CODE_LENGTH_MIN && /[\s{}()|;]/.test(word);
-}
+const isCode = (word: string): boolean => word.length >= CODE_LENGTH_MIN && /[\s{}()|;]/.test(word);
 
 /** How much of the code has stayed. */
 function keptOf(code: string, other: string): number {
-  const [tokens, others] = [tokensOf(code), tokensOf(other)];
+  const [tokens = [], others = []] = [code, other].map((one) =>
+    (one.match(/\w+|[^\w\s]/g) ?? []).slice(0, TOKENS_MAX),
+  );
   const isLong = Math.max(code.length, other.length) >= SHORT_CODE_LENGTH_MAX;
   if (isLong && others.some((token) => /^[A-Za-z]\w/.test(token) && !tokens.includes(token))) return 0;
   return sharedInOrder(tokens, others) / Math.max(tokens.length, others.length);
@@ -178,10 +163,4 @@ function keptOf(code: string, other: string): number {
 
 function longest(words: readonly string[]): string {
   return words.reduce((found, word) => (word.length > found.length ? word : found), '');
-}
-
-const TOKENS_MAX = 200;
-
-function tokensOf(code: string): string[] {
-  return (code.match(/\w+|[^\w\s]/g) ?? []).slice(0, TOKENS_MAX);
 }

@@ -36,21 +36,17 @@ const NAME_LENGTH_MAX = 120;
 /** Run another command: what counts is the command behind them. */
 const WRAPPERS = new Set('sudo time nohup nice env command exec timeout npx bunx stdbuf xvfb-run'.split(' '));
 /** Prepare or report, so that their success proves nothing. */
-const NEUTRAL = new Set(
-  (
-    'cd echo printf export set unset true false : exit sleep source . pushd popd wait clear pwd trap test [ ' +
-    'then else fi do done if for while head tail tee wc sort uniq less more grep rg ls date which type whoami'
-  ).split(' '),
-);
+const NEUTRAL_WORDS =
+  'cd echo printf export set unset true false : exit sleep source . pushd popd wait clear pwd trap test [ ' +
+  'then else fi do done if for while head tail tee wc sort uniq less more grep rg ls date which type whoami';
+const NEUTRAL = new Set(NEUTRAL_WORDS.split(' '));
 /** The first word after these names what they do. */
-const WITH_SUBCOMMAND = new Set(
-  (
-    'npm pnpm yarn bun deno git cargo go docker podman kubectl helm pip pip3 poetry uv dotnet gradle gradlew ' +
-    'mvn mvnw make just rake bundle terraform aws gcloud az gh apt apt-get brew systemctl composer php ' +
-    'flutter dart swift mix rails conda nx turbo lerna prisma supabase vercel ng expo ninja task meson zig ' +
-    'cmake'
-  ).split(' '),
-);
+const WITH_SUBCOMMAND_WORDS =
+  'npm pnpm yarn bun deno git cargo go docker podman kubectl helm pip pip3 poetry uv dotnet gradle gradlew ' +
+  'mvn mvnw make just rake bundle terraform aws gcloud az gh apt apt-get brew systemctl composer php ' +
+  'flutter dart swift mix rails conda nx turbo lerna prisma supabase vercel ng expo ninja task meson zig ' +
+  'cmake';
+const WITH_SUBCOMMAND = new Set(WITH_SUBCOMMAND_WORDS.split(' '));
 /** Their next word is the real subcommand. */
 const SUBCOMMAND_PREFIX = new Set(['run', 'run-script', 'exec', 'x', 'compose', 'dlx', 'tool']);
 
@@ -67,8 +63,7 @@ export function commandFamily(text: string): string {
 
 /** Returns true if one of its parts is our own program: what that says is no error of the project. */
 export function isOwnCommand(family: string | null): boolean {
-  for (const part of family?.split(' && ') ?? []) if (part === 'self-generation') return true;
-  return false;
+  return family?.split(' && ').includes('self-generation') === true;
 }
 
 /** Undefined when the part does nothing that counts. */

@@ -1,23 +1,8 @@
 import { SearchedText } from '../core/redact-named.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { isShellTool } from './command.ts';
-import { maskLine } from './errors/error-key.ts';
 import { tellingLines } from './errors/error-lines.ts';
-import {
-  CERTAIN_INVOCATION,
-  CLIENT_RULE,
-  ENVIRONMENT,
-  HINT,
-  INTERRUPTED,
-  LIKELY_INVOCATION,
-  MARGIN,
-  REPORT,
-  SCANNER,
-  SECRET,
-  SOUNDS_LIKE_ERROR,
-  UNSET_VARIABLE,
-  type Wordings,
-} from './failure-wordings.ts';
+import * as SAYS from './failure-wordings.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
@@ -67,16 +52,20 @@ export function readFailure(call: FailedCall): Failure {
   }
   const findings = findingsIn(text);
   const finding = findings.find(({ rule }) => isOwnRule(rule)) ?? findings[0];
-  if (finding !== undefined || isReport(text)) {
-    if (finding !== undefined && isOfSecrets(finding))
-      return failure(call, 'a secret was found', 'secret', finding.rule ?? undefined);
-    const { rule, message: printed } = finding ?? { rule: null, message: tellingLine(text) };
-    const message = rule === null ? printed : quoteFinding(printed);
-    const said =
-      rule === null || rule === 'format' || message.includes(rule) ? message : `${message} (${rule})`;
-    return failure(call, said, 'finding', rule ?? undefined);
+  if (finding === undefined) {
+    const otherwise = call.tool.startsWith('mcp__') ? null : 'unclear';
+    return failure(call, tellingLine(text), isReport(text) ? 'finding' : otherwise);
   }
-  return failure(call, tellingLine(text), call.tool.startsWith('mcp__') ? null : 'unclear');
+  const { rule, message } = finding;
+  if (isOfSecrets(finding)) return failure(call, 'a secret was found', 'secret', rule);
+  if (rule === null) return failure(call, message, 'finding');
+  const said = quoteFinding(message);
+  return failure(
+    call,
+    rule === 'format' || said.includes(rule) ? said : `${said} (${rule})`,
+    'finding',
+    rule,
+  );
 }
 
 /** The failure that a pipe, a list or `|| true` hides from the exit code, where what was printed says so beyond doubt. */
@@ -87,17 +76,10 @@ export function readHiddenFailure(call: FailedCall): Failure | undefined {
   const commands = parseShell(call.line);
   if (!mayHide(commands)) return undefined;
   const line = lineThat(isCertainInvocation, headOf(text));
-  const isPrinted = commands.some(
-    (one) =>
-      /^(?:echo|printf|Write-\w+)$/.test(programOf(one)) &&
-      one.words
-        .map(unquoted)
-        .join(' ')
-        .includes(line ?? ''),
-  );
-  return line === undefined || isPrinted || noiseOf(call, text) !== null
-    ? undefined
-    : failure(call, line, null);
+  if (line === undefined || noiseOf(call, text) !== null) return undefined;
+  const printers = commands.filter((one) => /^(?:echo|printf|Write-\w+)$/.test(programOf(one)));
+  const isPrinted = printers.some(({ words }) => words.map(unquoted).join(' ').includes(line));
+  return isPrinted ? undefined : failure(call, line, null);
 }
 
 /** Returns true if such a failure is looked for at all, whatever the line printed. */
@@ -107,15 +89,12 @@ export function mayHideFailure(line: string | null): boolean {
 
 /** A command may have failed though the line ended well. What another one stood in for is no failure. */
 function mayHide(commands: readonly SimpleCommand[]): boolean {
+  const programs = commands.map(programOf);
   const hasStandIn = commands.some(
-    ({ endedBy }, index) =>
-      endedBy === '||' && !DOES_NOTHING.test(programOf(commands[index + 1] ?? { words: [] })),
+    ({ endedBy }, index) => endedBy === '||' && !DOES_NOTHING.test(programs[index + 1] ?? ''),
   );
-  return (
-    !hasStandIn &&
-    commands.some(({ endedBy, isCertain }) => endedBy === '|' || !isCertain) &&
-    !commands.some((one) => SEARCHES.has(programOf(one)))
-  );
+  const isHiding = commands.some(({ endedBy, isCertain }) => endedBy === '|' || !isCertain);
+  return isHiding && !hasStandIn && !programs.some((one) => SEARCHES.has(one));
 }
 
 const DOES_NOTHING = /^(?:|true|:|echo|printf|exit|return)$/;
@@ -125,14 +104,13 @@ const SEARCHES = new Set('grep rg ag cat sed awk less find git gh journalctl str
 
 /** What a scanner for secrets says quotes them, unless it refuses the call. */
 function isScan({ line }: FailedCall, text: string): boolean {
-  const isScanner =
-    SCANNER.test(text) || parseShell(line ?? '').some((one) => SCANNER.test(one.words.join(' ')));
-  return isScanner && lineThat(isCertainInvocation, headOf(text)) === undefined;
+  const scanned = [text, ...parseShell(line ?? '').map(({ words }) => words.join(' '))];
+  return (
+    scanned.some((one) => SAYS.SCANNER.test(one)) && lineThat(isCertainInvocation, headOf(text)) === undefined
+  );
 }
 
-function headOf(text: string): string {
-  return text.split('\n', HIDDEN_LINES).join('\n');
-}
+const headOf = (text: string): string => text.split('\n', HIDDEN_LINES).join('\n');
 
 /** Without the exit code, the client's tag, and the lines in which a package manager repeats the script. */
 function printed(text: string): string {
@@ -145,17 +123,15 @@ function printed(text: string): string {
 
 /** The first line that sounds like an error, else the first that says something. */
 function tellingLine(text: string): string {
-  const lines = tellingLines(text).map((line) => line.replace(MARGIN, ''));
+  const lines = tellingLines(text).map((line) => line.replace(SAYS.MARGIN, ''));
   const said = lines.filter((line) => !/^npm (?:error|ERR!)$/.test(line));
-  return said.find((line) => SOUNDS_LIKE_ERROR.test(line)) ?? said[0] ?? firstLine(text);
+  return said.find((line) => SAYS.SOUNDS_LIKE_ERROR.test(line)) ?? said[0] ?? firstLine(text);
 }
 
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
-}
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
 /** `rule`: a linter's, which is recognised by its name, whatever it is said about. */
-function failure(call: FailedCall, line: string, noise: Noise | null, rule?: string): Failure {
+function failure(call: FailedCall, line: string, noise: Noise | null, rule: string | null = null): Failure {
   const printed = cutText(oneLine(line), SAID_LENGTH_MAX);
   const commands = isShellTool(call.tool) && call.line !== null ? parseShell(call.line) : [];
   const said = quoteMessage(printed, commands);
@@ -170,9 +146,8 @@ function failure(call: FailedCall, line: string, noise: Noise | null, rule?: str
 /** Words of the command that the message quotes, beside its program. */
 export function blamedWords(command: SimpleCommand, said: string): string[] {
   const names = namesIn(said);
-  return command.words.map(unquoted).filter((value) => {
-    return value.length > 1 && value !== programOf(command) && names.some((name) => isNamed(value, name));
-  });
+  const values = command.words.map(unquoted).filter((one) => one.length > 1 && one !== programOf(command));
+  return values.filter((value) => names.some((name) => isNamed(value, name)));
 }
 
 function isNamed(word: string, name: string): boolean {
@@ -213,12 +188,10 @@ export function culpritOf<Command extends SimpleCommand>(
   noise: Noise | null,
 ): Command | undefined {
   if (/(?:^|: )cd: /.test(said)) return undefined;
+  const begins = (program: string) => said.startsWith(`${program}:`) || said.startsWith(`${program} `);
   const named = commands.find((command) => {
     const program = programOf(command);
-    return (
-      program !== '' &&
-      (said.startsWith(`${program}:`) || said.startsWith(`${program} `) || said.includes(`: ${program}:`))
-    );
+    return program !== '' && (begins(program) || said.includes(`: ${program}:`));
   });
   if (named !== undefined) return named;
   const doing = commands.filter((command) => !BESIDE.has(programOf(command)));
@@ -229,47 +202,40 @@ export function culpritOf<Command extends SimpleCommand>(
 
 function noiseOf(call: FailedCall, text: string): Noise | null {
   if (!isShellTool(call.tool) && !call.tool.startsWith('mcp__')) return 'client';
-  if (INTERRUPTED.test(text) || INTERRUPTED.test(call.text)) return 'interrupted';
-  if (CLIENT_RULE.test(text)) return 'client';
+  if (SAYS.INTERRUPTED.test(text) || SAYS.INTERRUPTED.test(call.text)) return 'interrupted';
+  if (SAYS.CLIENT_RULE.test(text)) return 'client';
   if (text === '' || !/\p{L}{2}/u.test(text)) return 'silent';
-  return SECRET.test(text) ? 'secret' : null;
+  return SAYS.SECRET.test(text) ? 'secret' : null;
 }
 
 /** Returns true for a report about the code under work. */
 function isReport(text: string): boolean {
   // Go says FAIL also where it could not even begin.
-  return REPORT.test(text.replace(/^FAIL\t\S+ \[setup failed\]$|^FAIL$/gm, ''));
+  return SAYS.REPORT.test(text.replace(/^FAIL\t\S+ \[setup failed\]$|^FAIL$/gm, ''));
 }
 
 /** Returns true if a line says that the call itself was wrong, or that what it needs was not there. */
 function isInvocation(line: string): boolean {
-  return isCertainInvocation(line) || says(LIKELY_INVOCATION, line) || isEnvironment(line);
+  return isCertainInvocation(line) || says(SAYS.LIKELY_INVOCATION, line) || isEnvironment(line);
 }
 
 /** Also among the findings of a check such a line says that something was missing around it. */
-function isEnvironment(line: string): boolean {
-  return ENVIRONMENT.test(line) || UNSET_VARIABLE.test(line);
-}
+const isEnvironment = (line: string) => SAYS.ENVIRONMENT.test(line) || SAYS.UNSET_VARIABLE.test(line);
 
-function isCertainInvocation(line: string): boolean {
-  return says(CERTAIN_INVOCATION, line);
-}
-
-/** Lines are short and many: one walk along each says which wordings it can have. */
-function says(wordings: Wordings, line: string): boolean {
-  const searched = new SearchedText(line.toLowerCase());
-  for (const [near, wording] of wordings) {
-    if (searched.hasOne(near) && expressionOf(wording).test(line)) return true;
-  }
-  return false;
-}
+const isCertainInvocation = (line: string) => says(SAYS.CERTAIN_INVOCATION, line);
 
 const compiled = new Map<string, RegExp>();
 
-function expressionOf(wording: string): RegExp {
-  const expression = compiled.get(wording) ?? new RegExp(wording, 'i');
-  compiled.set(wording, expression);
-  return expression;
+/** Lines are short and many: one walk along each says which wordings it can have. */
+function says(wordings: SAYS.Wordings, line: string): boolean {
+  const searched = new SearchedText(line.toLowerCase());
+  for (const [near, wording] of wordings) {
+    if (!searched.hasOne(near)) continue;
+    const expression = compiled.get(wording) ?? new RegExp(wording, 'i');
+    compiled.set(wording, expression);
+    if (expression.test(line)) return true;
+  }
+  return false;
 }
 
 /**
@@ -277,14 +243,37 @@ function expressionOf(wording: string): RegExp {
  * another such line, or to the line before it that sounds like an error.
  */
 function lineThat(holds: (line: string) => boolean, text: string): string | undefined {
-  const lines = text.split('\n', 200).map((line) => line.trim().replace(MARGIN, ''));
+  const lines = text.split('\n', 200).map((line) => line.trim().replace(SAYS.MARGIN, ''));
   const fitting = lines.flatMap((line, index) =>
     line.length <= 600 && !/^(?:throw|raise|return)\b/.test(line) && holds(line) ? [index] : [],
   );
-  const told = fitting.find((index) => !HINT.test(lines[index] as string)) ?? fitting[0];
+  const told = fitting.find((index) => !SAYS.HINT.test(lines[index] as string)) ?? fitting[0];
   if (told === undefined) return undefined;
   const line = lines[told] as string;
-  if (HINT.test(line)) return lines.slice(0, told).findLast((one) => SOUNDS_LIKE_ERROR.test(one)) ?? line;
+  if (SAYS.HINT.test(line))
+    return lines.slice(0, told).findLast((one) => SAYS.SOUNDS_LIKE_ERROR.test(one)) ?? line;
   const next = lines.slice(told + 1).find((one) => one !== '');
   return line.endsWith(':') && next !== undefined ? `${line} ${next}` : line;
+}
+
+/** A line in which numbers, hashes, absolute paths, addresses and long quotations are masked. */
+export function maskLine(line: string): string {
+  return oneLine(line)
+    .replace(/\bhttps?:\/\/\S+/g, '…')
+    .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{20,}\b/gi, '#')
+    .replace(/\b(?=[a-f]*\d)[0-9a-f]{7,64}\b/g, '#')
+    .replace(/(["'`])(?:(?!\1).){41,}\1/g, '"…"')
+    .replace(/(?<![\w.@-])(?:~|[A-Za-z]:)?(?:[\\/][\w.@+ -]*[\w.@+-](?=[\\/]))+[\\/][\w.@+-]+[\\/]?/g, '…')
+    .replace(/(?<![A-Za-z]{2}\d*)\d+(?:\.\d+)*/g, (number, at: number, text: string) =>
+      isPort(number, text.slice(Math.max(0, at - 12), at)) ? number : '#',
+    )
+    .replace(/^(?:error|fatal|warning|npm (?:error|ERR!)(?: code)?|bash|sh|zsh)(?:: (?:line #: )?| )/i, '')
+    .trim();
+}
+
+const EPHEMERAL_PORT = 32_768;
+
+/** Which port it is says what is not there; those that the system hands out differ each time. */
+function isPort(number: string, before: string): boolean {
+  return /(?:\bport[ =:]|localhost:|\d\.\d+:|::)$/i.test(before) && Number(number) < EPHEMERAL_PORT;
 }

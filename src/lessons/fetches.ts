@@ -1,4 +1,4 @@
-import { DOWNLOADS, FLAG, IMAGE_FLAG, NAMING_OPTION } from './program-lists.ts';
+import * as lists from './program-lists.ts';
 import { type SimpleCommand, unquoted } from './shell.ts';
 
 /**
@@ -18,14 +18,11 @@ let made: readonly Kind[] | undefined;
 
 /** Compiled when a command is first looked at: an expression costs a process more than all else here. */
 function kindsOfDownloads(): readonly Kind[] {
-  made ??= DOWNLOADS.map(([names, programs]) => {
+  made ??= lists.DOWNLOADS.map(([names, programs]) => {
     // Behind a program there may be options, each perhaps with a value, before the subcommand.
     const words = programs.replaceAll('--', '(?: -\\S+(?: [^-\\s]\\S*)?){0,4}?');
-    return {
-      starts: new RegExp(`^(?:${words})(?= |$)`, 'i'),
-      names,
-      flags: names === 'image' ? IMAGE_FLAG : FLAG,
-    };
+    const flags = names === 'image' ? lists.IMAGE_FLAG : lists.FLAG;
+    return { starts: new RegExp(`^(?:${words})(?= |$)`, 'i'), names, flags };
   });
   return made;
 }
@@ -66,55 +63,43 @@ export function isFetchNamed(command: SimpleCommand, isNamed: (fetched: string) 
   return fetched === undefined || (fetched.length > 0 && fetched.every(isNamed));
 }
 
+const SPEAKS_OF_FETCHING =
+  /--(?:extra-)?index-url\b|--registry\b|--find-links\b|다운로드.{0,10}실행|\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|fetch)\b.{0,80}(?:\||>|\bsh\b|\bbash\b|\s-o\b)/i;
+
 /** Returns true if a sentence speaks of downloading and running something, whatever it is called. */
 export function speaksOfFetching(sentence: string): boolean {
   const words = wordsIn(sentence);
   const kinds = kindsOfDownloads().filter(({ names }) => names === 'first' || names === 'image');
-  return (
-    words.some((_, at) => kinds.some(({ starts }) => starts.test(textFrom(words.slice(at))))) ||
-    /--(?:extra-)?index-url\b|--registry\b|--find-links\b|다운로드.{0,10}실행/i.test(sentence) ||
-    /\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|fetch)\b.{0,80}(?:\||>|\bsh\b|\bbash\b|\s-o\b)/i.test(
-      sentence,
-    )
-  );
+  const isStart = (_: string, at: number) =>
+    kinds.some(({ starts }) => starts.test(textFrom(words.slice(at))));
+  return words.some(isStart) || SPEAKS_OF_FETCHING.test(sentence);
 }
 
 /** The words of a word that is a command itself: `sh -c "npx tool"`, `$(curl …)`. */
-function wordsIn(text: string): string[] {
-  return text.split(/[\s"'`;&|(){}<>$\\]+/).filter((word) => word !== '');
-}
+const wordsIn = (text: string): string[] => text.split(/[\s"'`;&|(){}<>$\\]+/).filter((word) => word !== '');
 
 function baseName(word: string): string {
   return word.slice(word.lastIndexOf('/') + 1).replace(/\.(?:exe|cmd|bat|ps1)$/i, '');
 }
 
-function textFrom([program = '', ...others]: readonly string[]): string {
-  return [baseName(program), ...others].join(' ');
-}
+const textFrom = ([program = '', ...others]: readonly string[]) => [baseName(program), ...others].join(' ');
 
 /** The names of what is downloaded if the program of these words is one that downloads. */
 function namesFrom(words: readonly string[], kinds: readonly Kind[]): string[] {
   const text = textFrom(words);
-  for (const kind of kinds) {
-    const start = kind.starts.exec(text)?.[0];
-    if (start === undefined) continue;
-    const operands = words.slice(start.split(' ').length);
-    const { names, count } = operandNames(start, operands, kind);
-    // What follows the tool that is run is the tool's, but npm reads its own options anywhere.
-    const own =
-      kind.names === 'all' || /^npm /i.test(start) ? words.length : words.length - operands.length + count;
-    const operandsNamed = kind.names === 'options' ? [] : names.map((name) => packageOf(start, name));
-    return [...operandsNamed, ...optionNames(words.slice(1, own))];
-  }
-  return [];
+  const kind = kinds.find(({ starts }) => starts.test(text));
+  const start = kind?.starts.exec(text)?.[0];
+  if (kind === undefined || start === undefined) return [];
+  const operands = words.slice(start.split(' ').length);
+  const { names, count } = operandNames(start, operands, kind);
+  // What follows the tool that is run is the tool's, but npm reads its own options anywhere.
+  const behind = kind.names === 'all' || /^npm /i.test(start) ? 0 : operands.length - count;
+  const operandsNamed = kind.names === 'options' ? [] : names.map((name) => packageOf(start, name));
+  return [...operandsNamed, ...optionNames(words.slice(1, words.length - behind))];
 }
 
 /** The names among the operands, and how many words were looked at to be certain of them. */
-function operandNames(
-  start: string,
-  operands: readonly string[],
-  { names: which, flags }: Kind,
-): { readonly names: readonly string[]; readonly count: number } {
+function operandNames(start: string, operands: readonly string[], { names: which, flags }: Kind) {
   const names: string[] = [];
   for (const [at, word] of operands.entries()) {
     const before = operands[at - 1] ?? '';
@@ -133,7 +118,7 @@ function operandNames(
 function optionNames(operands: readonly string[]): string[] {
   return operands.flatMap((word, at) => {
     const [option = '', value = operands[at + 1]] = word.split(/=(.*)/s, 2);
-    return NAMING_OPTION.test(option) && value !== undefined ? value.split(',') : [];
+    return lists.NAMING_OPTION.test(option) && value !== undefined ? value.split(',') : [];
   });
 }
 

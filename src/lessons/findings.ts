@@ -53,40 +53,31 @@ export function findingsIn(output: string): Finding[] {
   for (const [index, line] of lines.entries()) {
     const text = line.trim().replace(/^\[[\w:-]{1,24}\] /, '');
     if (text.length < 4 || found.size >= FINDINGS_MAX) continue;
-    const heading = BIOME.exec(text)?.[1];
-    if (heading !== undefined) {
-      biomeRule = heading;
-      continue;
-    }
+    const heading: string | undefined = BIOME.exec(text)?.[1];
     const message = biomeRule === null ? undefined : BIOME_MESSAGE.exec(text)?.[1];
-    const finding =
-      message === undefined
-        ? (findingOf(text) ?? compilerFinding(text, lines[index + 1] ?? ''))
-        : { rule: biomeRule, message: message.slice(0, MESSAGE_LENGTH_MAX) };
-    if (message !== undefined) biomeRule = null;
-    if (finding !== undefined) found.set(`${finding.rule} ${finding.message}`, finding);
+    const ofBiome = message === undefined ? undefined : { rule: biomeRule, message };
+    if (heading !== undefined || message !== undefined) biomeRule = heading ?? null;
+    const finding = ofBiome ?? findingOf(text, lines[index + 1] ?? '');
+    if (heading !== undefined || finding === undefined) continue;
+    const kept = { ...finding, message: finding.message.slice(0, MESSAGE_LENGTH_MAX) };
+    found.set(`${kept.rule} ${kept.message}`, kept);
   }
   return [...found.values()];
-}
-
-/** rustc and clippy print the place below. */
-function compilerFinding(text: string, next: string): Finding | undefined {
-  const message = /^\s*--> /.test(next) ? /^(?:error|warning): (.+)$/.exec(text)?.[1] : undefined;
-  return message === undefined ? undefined : { rule: null, message: message.slice(0, MESSAGE_LENGTH_MAX) };
 }
 
 /** Of linters with many rules the message names the one that was broken: `G306: Expect … (gosec)`. */
 const OF_MANY_RULES = /^(?:gosec|staticcheck|stylecheck|gosimple)$/;
 
-function findingOf(text: string): Finding | undefined {
+/** `next`: the line below, in which rustc and clippy print the place. */
+function findingOf(text: string, next: string): Finding | undefined {
   for (const pattern of PATTERNS) {
     const { rule = null, message = '' } = pattern.exec(text)?.groups ?? {};
     if (message === '') continue;
-    const inner =
-      rule !== null && OF_MANY_RULES.test(rule) ? /^([A-Z]{1,4}\d{3,5}): /.exec(message)?.[1] : undefined;
-    return { rule: inner ?? rule, message: message.slice(0, MESSAGE_LENGTH_MAX) };
+    const isOfMany = rule !== null && OF_MANY_RULES.test(rule);
+    return { rule: (isOfMany && /^([A-Z]{1,4}\d{3,5}): /.exec(message)?.[1]) || rule, message };
   }
-  return undefined;
+  const message = /^\s*--> /.test(next) ? /^(?:error|warning): (.+)$/.exec(text)?.[1] : undefined;
+  return message === undefined ? undefined : { rule: null, message };
 }
 
 /** Rules that every project has: compilers', and those that are on by default and say no more than "unused". */

@@ -1,6 +1,7 @@
-import { isRecord, type Json, parseJson, readRecord } from '../core/guards.ts';
+import { isRecord, lookOr, readRecord, readTexts } from '../core/guards.ts';
 import { isRepository } from '../core/project.ts';
 import type { Db } from '../database/connection.ts';
+import { recordIn } from '../database/sqlite.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { manifestName } from './fetches.ts';
 import { type IsNamed, learn } from './learn.ts';
@@ -10,9 +11,10 @@ import { newestEvent, noteLearnt, readLog, saveLearnt } from './store/lesson-log
 /** So much of a session's end is looked at while somebody waits. */
 const SESSION_ROWS_MAX = 400;
 
-/** In both the database is held for nothing but writing. */
-
-/** Learns from the newest calls of one session: what an agent has just found out, the next one is told. */
+/**
+ * Learns from the newest calls of one session: what an agent has just found out, the next one is told. Here as below the
+ * database is held for nothing but writing.
+ */
 export function learnSession(projectPath: string, sessionId: string, db: Db): void {
   const log = readLog({ projectPath, sessionId, rowsMax: SESSION_ROWS_MAX }, db);
   const groups = learn(log, projectPath, namedByManifests(projectPath));
@@ -44,7 +46,7 @@ const MANIFESTS: readonly (readonly [files: string, names: Names])[] = [
   ['package.json', namesOfPackage],
   ['package-lock.json', namesOfPackageLock],
   ['deno.json', (text) => text.match(/(?:https?|npm|jsr):[^"\s]+/g) ?? []],
-  ['composer.json', (text) => keysOf(parseJson(text), ['require', 'require-dev'])],
+  ['composer.json', (text) => keysOf(recordIn(text), ['require', 'require-dev'])],
   ['pnpm-lock.yaml', all(/^ {2}'?\/?(@?[\w./-]+?)@\d/gm)],
   ['yarn.lock', all(/^"?(@?[\w./-]+?)@/gm)],
   ['bun.lock', all(/^ {4}"(@?[\w./-]+)": \[/gm)],
@@ -73,10 +75,9 @@ export function namedByManifests(projectPath: string): IsNamed {
 
 /** A package of Go is named by its module. */
 function isInModule(name: string, names: ReadonlySet<string>): boolean {
-  if (!/^[\w-]+(?:\.[\w-]+)+\//.test(name)) return false;
-  for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1))
-    if (at > name.indexOf('/') && names.has(name.slice(0, at))) return true;
-  return false;
+  const segments = name.split('/');
+  const isModule = (_: string, at: number) => at > 1 && names.has(segments.slice(0, at).join('/'));
+  return /^[\w-]+(?:\.[\w-]+)+\//.test(name) && segments.some(isModule);
 }
 
 function directoriesFrom(projectPath: string, place: string): string[] {
@@ -93,22 +94,19 @@ function directoriesFrom(projectPath: string, place: string): string[] {
 }
 
 function namesIn(directory: string): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const [files, read] of MANIFESTS)
-    for (const file of files.split(' '))
-      for (const name of read(readFile(`${directory}/${file}`) ?? '')) names.add(manifestName(name));
-  return names;
+  const named = MANIFESTS.flatMap(([files, read]) =>
+    files.split(' ').flatMap((file) => [...read(readFile(`${directory}/${file}`))]),
+  );
+  return new Set(named.map(manifestName));
 }
 
-/** Lock files are large. A pipe that nobody writes to is never opened. */
-function readFile(path: string): string | undefined {
+/** Lock files are large. A pipe that nobody writes to is never opened. What cannot be read names nothing. */
+function readFile(path: string): string {
   const { readFileSync, statSync } = process.getBuiltinModule('node:fs');
-  try {
+  return lookOr(() => {
     const file = statSync(path, { throwIfNoEntry: false });
-    return file?.isFile() && file.size <= BYTES_MAX ? readFileSync(path, 'utf8') : undefined;
-  } catch {
-    return undefined; // What cannot be read names nothing.
-  }
+    return file?.isFile() && file.size <= BYTES_MAX ? readFileSync(path, 'utf8') : '';
+  }, '');
 }
 
 function all(expression: RegExp): Names {
@@ -119,13 +117,12 @@ const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies',
 
 /** Packages with their sources, its own programs, and those that its scripts run. */
 function namesOfPackage(text: string): string[] {
-  const manifest = parseJson(text);
-  if (!isRecord(manifest)) return [];
-  const scripts = Object.values(readRecord(manifest, 'scripts')).filter((one) => typeof one === 'string');
+  const manifest = recordIn(text);
+  const scripts = readTexts(Object.values(readRecord(manifest, 'scripts')));
   const sources = DEPENDENCIES.flatMap((key) => Object.values(readRecord(manifest, key)));
   return [
     ...keysOf(manifest, [...DEPENDENCIES, 'bin']),
-    ...sources.filter((one) => typeof one === 'string' && one.includes(':')).map(String),
+    ...readTexts(sources).filter((one) => one.includes(':')),
     ...scripts.flatMap((script) => parseShell(script).flatMap(programsOf)),
   ];
 }
@@ -139,28 +136,23 @@ function programsOf({ words }: { readonly words: readonly string[] }): string[] 
 
 /** What lies in node_modules, and the programs of it. */
 function namesOfPackageLock(text: string): string[] {
-  const packages = readRecord(recordOf(parseJson(text)), 'packages');
+  const packages = readRecord(recordIn(text), 'packages');
   return Object.entries(packages).flatMap(([path, entry]) => [
     path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
     ...keysOf(entry, ['bin']),
   ]);
 }
 
+const OF_DEPENDENCIES = /^[^\]\n]*(?:depend|packages|tools|project|uv|groups)/;
+const KEYS = all(/^"?([\w@./-]+)"?\s*=/gm);
+const LISTED = all(/["']([\w.-]+)(?:\[[\w,-]*\])?\s*(?:[=~!<>;][^"']*)?["']/g);
+
 /** Keys of tables and names in lists: `ruff = "^1"`, `"ruff>=1"`. */
 function namesOfToml(text: string): string[] {
-  const dependencies = text
-    .split(/^\[/m)
-    .filter((table) => /^[^\]\n]*(?:depend|packages|tools|project|uv|groups)/.test(table));
-  return dependencies.flatMap((table) => [
-    ...all(/^"?([\w@./-]+)"?\s*=/gm)(table),
-    ...all(/["']([\w.-]+)(?:\[[\w,-]*\])?\s*(?:[=~!<>;][^"']*)?["']/g)(table),
-  ]);
+  const tables = text.split(/^\[/m).filter((one) => OF_DEPENDENCIES.test(one));
+  return tables.flatMap((table) => [...KEYS(table), ...LISTED(table)]);
 }
 
 function keysOf(value: unknown, tables: readonly string[]): string[] {
-  return tables.flatMap((table) => Object.keys(readRecord(recordOf(value), table)));
-}
-
-function recordOf(value: unknown): Json {
-  return isRecord(value) ? value : {};
+  return tables.flatMap((table) => Object.keys(readRecord(isRecord(value) ? value : {}, table)));
 }

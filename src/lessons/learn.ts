@@ -1,10 +1,10 @@
 import { relativeFile } from '../core/project.ts';
+import { isEditingTool } from './command.ts';
 import { areAlike, correctness, isSameWork, sharedWords } from './command-likeness.ts';
-import { maskLine } from './errors/error-key.ts';
-import { blamedWords, culpritOf } from './failure.ts';
+import { blamedWords, culpritOf, maskLine } from './failure.ts';
 import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
-import type { ErrorGroup, Evidence, LoggedCall, LoggedPrompt, Outcome, Remedy } from './lesson.ts';
+import type { ErrorGroup, Evidence, LogEntry, LoggedCall, Outcome, Remedy } from './lesson.ts';
 import { asksForHelp, isCheck, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
 import { isAssignment, joinPaths, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
@@ -13,8 +13,6 @@ import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace 
  * Learns from a project's calls what failed, what helped, and what of that another agent would gain from. Pure: the same
  * log gives the same lessons. What each rule earned on real sessions stands in docs/lessons.md.
  */
-
-type Failed = Extract<Outcome, { kind: 'failed' }>;
 
 /** A shell call with its commands. */
 type Shell = LoggedCall & {
@@ -27,8 +25,8 @@ type Shell = LoggedCall & {
 /** A command and where it ran, relative to the project. */
 type Placed = SimpleCommand & { readonly place: string; readonly shape: string };
 /** What an agent did, or was told. */
-type Entry = Shell | LoggedCall | LoggedPrompt;
-type FailedShell = Shell & { readonly outcome: Failed };
+type Entry = Shell | LogEntry;
+type FailedShell = Shell & { readonly outcome: Extract<Outcome, { kind: 'failed' }> };
 
 /** Something that helped once. */
 type Observation = {
@@ -59,11 +57,7 @@ const LINT_SESSIONS_MIN = 2;
 export type IsNamed = (fetched: string, place: string) => boolean;
 
 /** The groups of a project's errors. `log` is in order of time; `root` is the project's path. */
-export function learn(
-  log: readonly (LoggedCall | LoggedPrompt)[],
-  root: string,
-  isNamed: IsNamed = () => false,
-): ErrorGroup[] {
+export function learn(log: readonly LogEntry[], root: string, isNamed: IsNamed = () => false): ErrorGroup[] {
   if (!log.some((entry) => entry.kind === 'call' && entry.outcome.kind === 'failed')) return [];
   const mayTell: MayTell = (command) => isFetchNamed(command, (name) => isNamed(name, command.place));
   const streams = streamsOf(log, root);
@@ -79,7 +73,7 @@ export function learn(
     const newest = failures.at(-1) as FailedShell;
     const found =
       bestRemedy(failures, observations.get(key) ?? [], tally) ??
-      acrossSessions(newest, failures, { shells, tally, mayTell }) ??
+      acrossSessions(failures, shells, tally, mayTell) ??
       lintRule(newest, findings);
     const lesson = found && {
       key,
@@ -99,15 +93,12 @@ type Found = {
 };
 
 /** One after the other what each agent did, in each of its sessions. */
-function streamsOf(log: readonly (LoggedCall | LoggedPrompt)[], root: string): Entry[][] {
-  const nameOf = (entry: LoggedCall | LoggedPrompt) =>
-    `${entry.session}\n${(entry.kind === 'call' && entry.agent) || ''}`;
-  const streams = [...Map.groupBy(log, nameOf).values()];
-  return streams.map((stream) =>
-    stream.map((entry) =>
-      entry.kind === 'call' && entry.line !== null ? withCommands(entry, entry.line, root) : entry,
-    ),
+function streamsOf(log: readonly LogEntry[], root: string): Entry[][] {
+  const entries = log.map((one) =>
+    one.kind === 'call' && one.line !== null ? withCommands(one, one.line, root) : one,
   );
+  const nameOf = (one: Entry) => `${one.session}\n${(one.kind === 'call' && one.agent) || ''}`;
+  return [...Map.groupBy(entries, nameOf).values()];
 }
 
 function withCommands(call: LoggedCall, line: string, root: string): Shell {
@@ -122,13 +113,9 @@ function withCommands(call: LoggedCall, line: string, root: string): Shell {
   return { ...call, commands, worked, culprit: culprit && isOutside(culprit.place) ? undefined : culprit };
 }
 
-function isShell(entry: Entry): entry is Shell {
-  return 'commands' in entry;
-}
+const isShell = (entry: Entry): entry is Shell => 'commands' in entry;
 
-function isFailed(call: Shell): call is FailedShell {
-  return call.outcome.kind === 'failed';
-}
+const isFailed = (call: Shell): call is FailedShell => call.outcome.kind === 'failed';
 
 /**
  * Where a command ran, relative to the project where that lies in it: in `directory`, as `cd` said, from where the shell
@@ -143,9 +130,7 @@ function placeIn(root: string, shellDirectory: string, directory: string | null)
   return relative === directory ? directory.replace(/\/+$/, '') : withoutDetour(relative, root);
 }
 
-function isAbsolute(path: string): boolean {
-  return /^(?:[/~]|[A-Za-z]:)/.test(path);
-}
+const isAbsolute = (path: string): boolean => /^(?:[/~]|[A-Za-z]:)/.test(path);
 
 /** Above the project and down again by its own name. */
 function withoutDetour(place: string, root: string): string {
@@ -162,9 +147,7 @@ function shapeOf({ words }: SimpleCommand, place: string): string {
 }
 
 /** What the shell would replace, were it not for quotes. */
-function isPattern(word: string): boolean {
-  return /[*?[\]{}]/.test(word) && !/\s/.test(word);
-}
+const isPattern = (word: string): boolean => /[*?[\]{}]/.test(word) && !/\s/.test(word);
 
 type Count = { worked: number; lastWorked: string; failed: number; firstFailed: string };
 type Tally = ReadonlyMap<string, Count>;
@@ -194,76 +177,59 @@ function tallyOf(shells: readonly Shell[]): Tally {
 
 /** What helped in one agent's work. */
 function observe(stream: readonly Entry[], mayTell: MayTell): Observation[] {
-  const found: Observation[] = [];
-  stream.forEach((entry, index) => {
-    if (entry.kind !== 'call' || !isShell(entry) || !isFailed(entry)) return;
+  return stream.flatMap((entry, index) => {
+    if (!isShell(entry) || !isFailed(entry)) return [];
     const { noise } = entry.outcome;
-    if (noise !== null && noise !== 'finding' && noise !== 'unclear') return;
+    if (noise !== null && noise !== 'finding' && noise !== 'unclear') return [];
     const later = untilInterrupted(stream, index + 1);
-    const one =
-      (noise === 'finding' ? undefined : correction(entry, later, mayTell)) ?? fixer(entry, later, mayTell);
-    if (one !== undefined) found.push(one);
+    const corrected = noise === 'finding' ? undefined : correction(entry, later, mayTell);
+    return corrected ?? fixer(entry, later, mayTell) ?? [];
   });
-  return found;
 }
 
 /** The shell calls that follow, as far as nothing else can have helped: a prompt, or a change of a file. */
 function untilInterrupted(stream: readonly Entry[], from: number): Shell[] {
-  const calls: Shell[] = [];
-  for (const entry of stream.slice(from)) {
-    if (entry.kind === 'prompt' || calls.length >= FIXER_CALLS) break;
-    if (isShell(entry)) calls.push(entry);
-    else if (/^(?:Edit|Write|MultiEdit|NotebookEdit)$/.test(entry.tool)) break;
-  }
-  return calls;
+  const later = stream.slice(from);
+  const end = later.findIndex((one) => one.kind === 'prompt' || (!isShell(one) && isEditingTool(one.tool)));
+  return later
+    .slice(0, end < 0 ? later.length : end)
+    .filter(isShell)
+    .slice(0, FIXER_CALLS);
 }
 
 /** The same thing said in another way, which was accepted. */
-function correction(
-  failure: FailedShell,
-  later: readonly Shell[],
-  mayTell: MayTell,
-): Observation | undefined {
+function correction(failure: FailedShell, later: readonly Shell[], mayTell: MayTell) {
   const { culprit } = failure;
   if (culprit === undefined || hasVariable(culprit)) return undefined;
   // What works again as it was, was no wrong call.
   const isAgain = ({ shape }: Placed) => shape === culprit.shape;
   if (later.some((call) => call.worked.some(isAgain))) return undefined;
   const { said, noise } = failure.outcome;
-  const isWrongCall = noise === null;
   const blamed = blamedWords(culprit, said);
+  const correctedBy = (helper: Shell, command: Placed, value: number): Observation | undefined => {
+    const common = { failure, helper, likeness: value, shape: command.shape };
+    const isHere = culprit.place === command.place;
+    if (!isSameWork(culprit, command) || (isHere && culprit.shape !== command.shape)) {
+      const remedy = remedyOf(culprit, command);
+      return remedy && { ...common, remedy, sameness: JSON.stringify(remedy) };
+    }
+    const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
+    if (isHere || use === undefined || directory === undefined) return undefined;
+    return { ...common, remedy: { kind: 'directory', use, directory }, sameness: `in ${command.place}` };
+  };
   let best: Observation | undefined;
   later.slice(0, CORRECTION_CALLS).forEach((helper, step) => {
     for (const command of acceptedIn(helper, failure)) {
       const value = correctness(culprit, command, { said, blamed }) - step * STEP_COST;
-      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0)) continue;
-      if (hasVariable(command) || asksForHelp(command, culprit)) continue;
+      if (value < LIKENESS_MIN || value <= (best?.likeness ?? 0) || asksForHelp(command, culprit)) continue;
       // An error that does not blame the call is corrected only by what was added to that very call, at once.
       const isAtOnce = step === 0 && helper.outcome.kind === 'worked';
-      if (!isWrongCall && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
-      if ((undoes(command) && !undoes(culprit)) || !mayTell(command)) continue;
-      best = correctionBy(failure, helper, { culprit, command, value }) ?? best;
+      if (noise !== null && !(isAtOnce && isExtended(culprit, command, said) && !isLook(culprit))) continue;
+      if (hasVariable(command) || (undoes(command) && !undoes(culprit)) || !mayTell(command)) continue;
+      best = correctedBy(helper, command, value) ?? best;
     }
   });
   return best;
-}
-
-function correctionBy(
-  failure: FailedShell,
-  helper: Shell,
-  { culprit, command, value }: { culprit: Placed; command: Placed; value: number },
-): Observation | undefined {
-  const common = { failure, helper, likeness: value, shape: command.shape };
-  const isQuoted = culprit.place === command.place && culprit.shape !== command.shape;
-  if (isSameWork(culprit, command) && !isQuoted) {
-    const [use, directory] = [quoteCommand(command), quotePlace(command.place)];
-    const isHere = culprit.place === command.place || isOutside(command.place);
-    if (isHere || use === undefined || directory === undefined) return undefined;
-    const remedy = { kind: 'directory', use, directory } as const;
-    return { ...common, remedy, sameness: `in ${command.place}` };
-  }
-  const remedy = remedyOf(culprit, command);
-  return remedy && { ...common, remedy, sameness: JSON.stringify(remedy) };
 }
 
 function remedyOf(culprit: SimpleCommand, command: SimpleCommand): Remedy | undefined {
@@ -274,9 +240,7 @@ function remedyOf(culprit: SimpleCommand, command: SimpleCommand): Remedy | unde
   return pair && { kind: 'command', ...pair };
 }
 
-function isOutside(place: string): boolean {
-  return isAbsolute(place) || place.startsWith('..');
-}
+const isOutside = (place: string): boolean => isAbsolute(place) || place.startsWith('..');
 
 /**
  * Every word of the one stands in the other in the same order: in another directory, behind something, or with an option. Options
@@ -290,9 +254,8 @@ function isExtended(culprit: SimpleCommand, command: SimpleCommand, said: string
   let hasOption = false;
   for (const word of command.words) {
     if (word === culprit.words[at]) at++;
-    else
-      hasOption ||=
-        (word.startsWith('-') && (!isCheck(culprit) || said.includes(word))) || isAssignment(word);
+    else if (word.startsWith('-')) hasOption ||= !isCheck(culprit) || said.includes(word);
+    else hasOption ||= isAssignment(word);
   }
   return at === culprit.words.length && hasOption;
 }
@@ -309,11 +272,25 @@ function hasVariable({ words }: SimpleCommand): boolean {
   return words.some((word) => /(?<!\\)\$[\w{(]|`/.test(word.replace(/'[^']*'/g, '')));
 }
 
+/** What such scripts repair; of anything else it has to be seen that the check passes then. */
+const REPAIRED = /format|sorted|organi[sz]e|indent|whitespace|prettier|quotes|semicolon/i;
+
 /** What made the very same command work again, or its script's own sibling that repairs. */
 function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell): Observation | undefined {
   const { culprit } = failure;
   if (culprit === undefined) return undefined;
+  const { noise, said, text } = failure.outcome;
   const isAgain = ({ shape }: Placed) => shape === culprit.shape;
+  const fixerBy = (helper: Shell, command: Placed, isSure: boolean): Observation | undefined => {
+    // What reads a pipe is half a command.
+    if (!mayTell(command) || undoes(command) || hasVariable(command) || command.readsPipe) return undefined;
+    const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
+    if (failing === undefined || use === undefined) return undefined;
+    const isNamed = text.includes(command.words.map(unquoted).join(' '));
+    const likeness = isSure || isNamed || (noise !== 'finding' && isSetUp(command)) ? 1 : 0;
+    const remedy = { kind: 'fixer', failing, use } as const;
+    return { failure, helper, remedy, sameness: use, likeness, shape: command.shape };
+  };
   const helpers: { call: Shell; command: Placed; isKnown: boolean }[] = [];
   for (const call of later) {
     if (call.outcome.kind !== 'worked') {
@@ -323,21 +300,14 @@ function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell):
     for (const command of call.commands) {
       const isKnown = call.worked.includes(command);
       // A script that repairs repairs what a check has found, and in the same place.
-      const isSibling = failure.outcome.noise !== null && command.place === culprit.place;
-      if (isKnown && isSibling && siblingScript(culprit, command)) {
-        const isSure = isRepaired(
-          failure,
-          later.some(({ worked }) => worked.some(isAgain)),
-        );
-        return mayTell(command) ? fixerBy(failure, call, { culprit, command, isSure }) : undefined;
+      if (isKnown && noise !== null && command.place === culprit.place && siblingScript(culprit, command)) {
+        const isSure = REPAIRED.test(said) || later.some(({ worked }) => worked.some(isAgain));
+        return fixerBy(call, command, isSure);
       }
       if (isAgain(command) && isKnown) {
         const [first] = helpers;
-        const isOne =
-          first?.isKnown === true && helpers.every((one) => one.command.shape === first.command.shape);
-        return isOne && mayTell(first.command)
-          ? fixerBy(failure, first.call, { culprit, command: first.command, isSure: false })
-          : undefined;
+        const isOne = first?.isKnown && helpers.every((one) => one.command.shape === first.command.shape);
+        return isOne ? fixerBy(first.call, first.command, false) : undefined;
       }
       // What perhaps helped speaks against any other that did.
       if (!isAgain(command) && !isRead(command)) helpers.push({ call, command, isKnown });
@@ -346,60 +316,26 @@ function fixer(failure: FailedShell, later: readonly Shell[], mayTell: MayTell):
   return undefined;
 }
 
-/** Formatting is what such scripts repair; of anything else it has to be seen that the check passes then. */
-function isRepaired({ outcome }: FailedShell, passesThen: boolean): boolean {
-  return (
-    passesThen || /format|sorted|organi[sz]e|indent|whitespace|prettier|quotes|semicolon/i.test(outcome.said)
-  );
-}
-
-function fixerBy(
-  failure: FailedShell,
-  helper: Shell,
-  { culprit, command, isSure }: { culprit: Placed; command: Placed; isSure: boolean },
-): Observation | undefined {
-  // What reads a pipe is half a command.
-  if (undoes(command) || hasVariable(command) || command.readsPipe) return undefined;
-  const [failing, use] = [quoteCommand(culprit), quoteCommand(command)];
-  if (failing === undefined || use === undefined) return undefined;
-  const isNamed = failure.outcome.text.includes(command.words.map(unquoted).join(' '));
-  const isCertain = isSure || isNamed || (failure.outcome.noise !== 'finding' && isSetUp(command));
-  const remedy = { kind: 'fixer', failing, use } as const;
-  return { failure, helper, remedy, sameness: use, likeness: isCertain ? 1 : 0, shape: command.shape };
-}
-
 /** The best remedy of a group, unless the log speaks against it. */
-function bestRemedy(
-  failures: readonly FailedShell[],
-  observations: readonly Observation[],
-  tally: Tally,
-): Found | undefined {
+function bestRemedy(failures: readonly FailedShell[], observations: readonly Observation[], tally: Tally) {
   const remedies = [...Map.groupBy(observations, ({ sameness }) => sameness).values()].sort(
     (left, right) =>
       countSessions(helpersOf(right)) - countSessions(helpersOf(left)) || likeliest(right) - likeliest(left),
   );
-  for (const seen of remedies) {
-    const newest = seen.at(-1);
-    if (newest === undefined || !isWorthTelling(newest, seen, failures, tally)) continue;
-    return { remedy: newest.remedy, failure: newest.failure, helpers: helpersOf(seen) };
-  }
-  return undefined;
+  const seen = remedies.find((one) => isWorthTelling(one, failures, tally));
+  const newest = seen?.at(-1);
+  return seen && newest && { remedy: newest.remedy, failure: newest.failure, helpers: helpersOf(seen) };
 }
 
 function likeliest(observations: readonly Observation[]): number {
   return Math.max(...observations.map(({ likeness }) => likeness));
 }
 
-function helpersOf(observations: readonly Observation[]): Shell[] {
-  return observations.map(({ helper }) => helper);
-}
+const helpersOf = (observations: readonly Observation[]): Shell[] => observations.map(({ helper }) => helper);
 
-function isWorthTelling(
-  { failure, remedy, shape }: Observation,
-  seen: readonly Observation[],
-  failures: readonly FailedShell[],
-  tally: Tally,
-): boolean {
+/** `seen`: all observations of one remedy. */
+function isWorthTelling(seen: readonly Observation[], failures: readonly FailedShell[], tally: Tally) {
+  const { failure, remedy, shape } = seen.at(-1) as Observation;
   const sessions = countSessions(helpersOf(seen));
   const told = tally.get(shape);
   if (told !== undefined && told.failed > 0 && told.failed >= told.worked) return false;
@@ -415,7 +351,7 @@ function worksByNow(failures: readonly FailedShell[], tally: Tally): boolean {
   let worked = 0;
   for (const shape of shapes) {
     const count = tally.get(shape);
-    if (count !== undefined && count.lastWorked > count.firstFailed) worked += count.worked;
+    if (count && count.lastWorked > count.firstFailed) worked += count.worked;
   }
   return worked >= failures.length;
 }
@@ -430,10 +366,12 @@ function isSaidByItself({ outcome }: FailedShell, remedy: Remedy): boolean {
 
 /** Nothing close by helped, but elsewhere the project says it with one other word, and that works. */
 function acrossSessions(
-  { culprit, outcome }: FailedShell,
   failures: readonly FailedShell[],
-  { shells, tally, mayTell }: { shells: readonly Shell[]; tally: Tally; mayTell: MayTell },
+  shells: readonly Shell[],
+  tally: Tally,
+  mayTell: MayTell,
 ): Found | undefined {
+  const { culprit, outcome } = failures.at(-1) as FailedShell;
   if (culprit === undefined || hasVariable(culprit)) return undefined;
   if (outcome.noise !== null || worksByNow(failures, tally)) return undefined;
   const isAlike = (command: Placed) => command.place === culprit.place && differsInOneWord(culprit, command);
@@ -449,10 +387,9 @@ function acrossSessions(
 function differsInOneWord(left: SimpleCommand, right: SimpleCommand): boolean {
   const { length } = left.words;
   if (length < 3 || right.words.length !== length || programOf(left) !== programOf(right)) return false;
-  const at = left.words.findIndex((word, index) => word !== right.words[index]);
+  const [at = -1, ...others] = [...left.words.keys()].filter((one) => left.words[one] !== right.words[one]);
   const [word = '', other = ''] = [left.words[at], right.words[at]];
-  const isOnly = left.words.every((one, index) => index === at || one === right.words[index]);
-  return isOnly && /^[a-z][\w:-]{2,}$/.test(word) && areAlike(word, other);
+  return others.length === 0 && /^[a-z][\w:-]{2,}$/.test(word) && areAlike(word, other);
 }
 
 type OwnFinding = { readonly rule: string; readonly message: string; readonly call: FailedShell };
@@ -485,9 +422,7 @@ function isOpen({ culprit, ts }: FailedShell, tally: Tally): boolean {
   return count === undefined || count.lastWorked <= ts;
 }
 
-function countSessions(calls: readonly LoggedCall[]): number {
-  return new Set(calls.map(({ session }) => session)).size;
-}
+const countSessions = (calls: readonly LoggedCall[]) => new Set(calls.map(({ session }) => session)).size;
 
 function evidenceOf(failures: readonly LoggedCall[], helpers: readonly LoggedCall[]): Evidence {
   const times = [...failures, ...helpers].map(({ ts }) => ts).sort();

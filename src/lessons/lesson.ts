@@ -32,6 +32,8 @@ export type Outcome =
 /** The user said something: what came before is done with. */
 export type LoggedPrompt = { readonly kind: 'prompt'; readonly session: string; readonly ts: string };
 
+export type LogEntry = LoggedCall | LoggedPrompt;
+
 /** What to do instead of what failed. Texts in it are quoted commands in which `…` stands for one or more words. */
 export type Remedy =
   | { readonly kind: 'command'; readonly failing: string; readonly use: string }

@@ -1,12 +1,10 @@
 /** Programs, subcommands, options and words of commands, by what they mean for lessons. Data alone: programs.ts, fetches.ts and tell.ts apply it. */
 
 /** Programs that only show what is there. */
-export const READS = new Set(
-  (
-    'ls cat head tail less more grep rg ag find fd tree stat file wc sort uniq diff cmp jq yq echo printf pwd which ' +
-    'type env date du df ps top lsof whoami id hostname man test [ true sed awk cut tr xxd od strings sleep wait curl wget'
-  ).split(' '),
-);
+const READS_WORDS =
+  'ls cat head tail less more grep rg ag find fd tree stat file wc sort uniq diff cmp jq yq echo printf pwd which ' +
+  'type env date du df ps top lsof whoami id hostname man test [ true sed awk cut tr xxd od strings sleep wait curl wget';
+export const READS = new Set(READS_WORDS.split(' '));
 
 /** Subcommands by which package managers, version control and container tools only show what is there. */
 export const READING_SUBCOMMANDS =
@@ -36,24 +34,22 @@ export const UNSAFE: readonly RegExp[] = [
 ];
 
 /** Programs that every developer knows: a plain word behind them is a name and no value of somebody's own. */
-export const WELL_KNOWN = new Set(
-  (
-    'npm pnpm yarn bun deno corepack lerna nx turbo rush pip pip3 pipx uv poetry pipenv pdm hatch rye conda mamba ' +
-    'cargo rustup rustc rustfmt go gofmt goimports golangci-lint gem bundle rake rails rspec rubocop composer mix rebar3 ' +
-    'dotnet nuget mvn mvnw gradle gradlew sbt lein swift xcodebuild pod flutter dart brew apt apt-get dnf yum apk pacman ' +
-    'choco winget scoop nix asdf mise nvm fnm volta pyenv rbenv sdk git gh glab hub svn hg jj make gmake cmake ctest ' +
-    'ninja meson bazel bazelisk buck2 just task gcc g++ cc c++ clang clang++ clang-format clang-tidy javac kotlinc scalac ' +
-    'tsc tsx ts-node swc esbuild webpack vite rollup parcel next nuxt astro remix ng vue expo metro svelte-check jest ' +
-    'vitest mocha ava cypress playwright karma pytest tox nox unittest phpunit pest phpstan psalm eslint prettier biome ' +
-    'stylelint oxlint tslint standard xo knip ruff black isort flake8 pylint mypy pyright bandit shellcheck shfmt ' +
-    'hadolint markdownlint yamllint actionlint swiftlint swiftformat ktlint detekt checkstyle clippy pre-commit lefthook ' +
-    'husky lint-staged commitlint changeset semantic-release docker docker-compose podman nerdctl buildah kubectl helm ' +
-    'kustomize skaffold minikube kind k3d k9s terraform tofu terragrunt pulumi cdk sam serverless vagrant packer prisma ' +
-    'drizzle-kit alembic knex sequelize typeorm flyway liquibase systemctl service journalctl ls cat grep rg sed awk ' +
-    'find fd tree head tail sort wc jq yq tar rsync cp mv mkdir touch diff patch which man time timeout xargs ' +
-    'protoc buf grpcurl tmux storybook turbo wrangler celery gunicorn uvicorn flask django-admin alembic'
-  ).split(' '),
-);
+const WELL_KNOWN_WORDS =
+  'npm pnpm yarn bun deno corepack lerna nx turbo rush pip pip3 pipx uv poetry pipenv pdm hatch rye conda mamba ' +
+  'cargo rustup rustc rustfmt go gofmt goimports golangci-lint gem bundle rake rails rspec rubocop composer mix rebar3 ' +
+  'dotnet nuget mvn mvnw gradle gradlew sbt lein swift xcodebuild pod flutter dart brew apt apt-get dnf yum apk pacman ' +
+  'choco winget scoop nix asdf mise nvm fnm volta pyenv rbenv sdk git gh glab hub svn hg jj make gmake cmake ctest ' +
+  'ninja meson bazel bazelisk buck2 just task gcc g++ cc c++ clang clang++ clang-format clang-tidy javac kotlinc scalac ' +
+  'tsc tsx ts-node swc esbuild webpack vite rollup parcel next nuxt astro remix ng vue expo metro svelte-check jest ' +
+  'vitest mocha ava cypress playwright karma pytest tox nox unittest phpunit pest phpstan psalm eslint prettier biome ' +
+  'stylelint oxlint tslint standard xo knip ruff black isort flake8 pylint mypy pyright bandit shellcheck shfmt ' +
+  'hadolint markdownlint yamllint actionlint swiftlint swiftformat ktlint detekt checkstyle clippy pre-commit lefthook ' +
+  'husky lint-staged commitlint changeset semantic-release docker docker-compose podman nerdctl buildah kubectl helm ' +
+  'kustomize skaffold minikube kind k3d k9s terraform tofu terragrunt pulumi cdk sam serverless vagrant packer prisma ' +
+  'drizzle-kit alembic knex sequelize typeorm flyway liquibase systemctl service journalctl ls cat grep rg sed awk ' +
+  'find fd tree head tail sort wc jq yq tar rsync cp mv mkdir touch diff patch which man time timeout xargs ' +
+  'protoc buf grpcurl tmux storybook turbo wrangler celery gunicorn uvicorn flask django-admin alembic';
+export const WELL_KNOWN = new Set(WELL_KNOWN_WORDS.split(' '));
 
 /** Programs that run another one, and the words with which package managers do. */
 export const RUNNERS =
@@ -66,14 +62,12 @@ export const LOOKS = /^--?(?:check|check-only|dry-run|list-different|diff)$/;
 export const MENDS = /^--?(?:fix|write|apply|autocorrect|autocorrect-all|in-place|w|a|A)$/;
 
 /** Values that many people set: environments, levels, platforms, locales, browsers, directories. */
-export const SETTINGS = new Set(
-  (
-    'development dev test testing production prod staging stage local ci true false yes no on off auto all none always ' +
-    'never full short debug info warn warning error trace verbose silent linux darwin windows win32 wasip1 js amd64 arm64 ' +
-    'x86_64 wasm wasm32 utc c c.utf-8 c.utf8 en_us.utf-8 ko_kr.utf-8 posix utf-8 utf8 mod vendor readonly native src . .. ' +
-    './ ./src lib node bun python chrome chromium firefox webkit dumb xterm xterm-256color integration e2e unit config settings main tests localhost * 0.0.0.0 127.0.0.1'
-  ).split(' '),
-);
+const SETTINGS_WORDS =
+  'development dev test testing production prod staging stage local ci true false yes no on off auto all none always ' +
+  'never full short debug info warn warning error trace verbose silent linux darwin windows win32 wasip1 js amd64 arm64 ' +
+  'x86_64 wasm wasm32 utc c c.utf-8 c.utf8 en_us.utf-8 ko_kr.utf-8 posix utf-8 utf8 mod vendor readonly native src . .. ' +
+  './ ./src lib node bun python chrome chromium firefox webkit dumb xterm xterm-256color integration e2e unit config settings main tests localhost * 0.0.0.0 127.0.0.1';
+export const SETTINGS = new Set(SETTINGS_WORDS.split(' '));
 
 /** Names of variables and options whose value is a secret. */
 export const SECRET_NAME =
@@ -98,15 +92,14 @@ export const KEEPS_SECRETS =
 export const TAKES_SECRET =
   /^(?:login|passwd|password|auth|token|secrets?|credentials?|unlock|decrypt|encrypt|sign-?in|set-password|add-user|adduser|useradd|chpasswd|export|set|setex|put|write)$/i;
 
+type Named = 'first' | 'image' | 'all' | 'options';
+
 /**
  * Programs that download something in order to run or to install it, and which words behind them are names of it: the first
  * one, the first one that is no option of an image, all, or only the values of options. `--` stands for options before a
  * subcommand.
  */
-export const DOWNLOADS: readonly (readonly [
-  names: 'first' | 'image' | 'all' | 'options',
-  programs: string,
-])[] = [
+export const DOWNLOADS: readonly (readonly [names: Named, programs: string])[] = [
   [
     'first',
     'npx|pnpx|bunx|uvx|dnx|pkgx|nix-shell|npm-- (?:exec|x|init|innit|create)|bun-- (?:x|create)|(?:pnpm|yarn)-- (?:dlx|create)|pipx-- (?:run|install|inject)|' +

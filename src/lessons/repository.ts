@@ -36,12 +36,10 @@ function repositoryOf(directory: string, env: Environment): string | undefined {
 
 /** `origin`, or the only one there is, in one spelling: `git@host:a/b.git` is `https://host/a/b`. */
 export function remoteName(listing: string, directory: string): string | undefined {
-  const remotes = [...listing.matchAll(/^remote\.(.*)\.url (.+)$/gm)].map(([, name, url = '']) => ({
-    name,
-    url,
-  }));
-  const names = new Set(remotes.map(({ name }) => name));
-  const { url } = remotes.find(({ name }) => name === 'origin' || names.size === 1) ?? {};
+  // Of a remote with several addresses the first.
+  const found = [...listing.matchAll(/^remote\.(.*)\.url (.+)$/gm)].reverse();
+  const urls = new Map(found.map(([, name = '', url = '']) => [name, url]));
+  const url = urls.get('origin') ?? (urls.size === 1 ? [...urls.values()][0] : undefined);
   if (url === undefined) return undefined;
   const [, host = '', path = ''] =
     /^(?:[a-z+]+:\/\/)(?:[^/@]*@)?([^/]+)\/+(.+)$/i.exec(url) ??

@@ -41,203 +41,164 @@ type Group = {
 /** Cuts a command line into its simple commands. `cd` is followed and not among them. */
 export function parseShell(text: string): SimpleCommand[] {
   const tokens = tokensOf(text.slice(0, COMMAND_LENGTH_MAX).replace(/\\\r?\n/g, ' '));
-  const { items, isWhole } = new Parser().parse(tokens);
-  const isCertain = isWhole && text.length <= COMMAND_LENGTH_MAX;
-  return new Walk().list(items, { isCertain, readsPipe: false, endedBy: '' });
+  const { items, isWhole } = groupTokens(tokens);
+  return walk(items, isWhole && text.length <= COMMAND_LENGTH_MAX);
 }
 
 const isOperator = (token: string): token is Operator => /^(?:&&?|\|\|?|;)$/.test(token);
 const OPENER = /^(?:\{|if|for|while|until|case|select)$/;
 /** Which openers a word closes. */
-const CLOSES: Readonly<Record<string, RegExp>> = {
-  fi: /^if$/,
-  esac: /^case$/,
-  done: /^(?:for|while|until|select)$/,
-  '}': /^(?:\{|function)$/,
-};
+const CLOSES: ReadonlyMap<string, RegExp> = new Map([
+  ['fi', /^if$/],
+  ['esac', /^case$/],
+  ['done', /^(?:for|while|until|select)$/],
+  ['}', /^(?:\{|function)$/],
+]);
 
-/** Puts tokens together; what is never closed ends with the text. */
-class Parser {
-  readonly #stack: Group[] = [{ opener: '', isHead: false, items: [] }];
-  #words: string[] = [];
-  #isNegated = false;
-  /** What follows is a function's body. */
-  #isBody = false;
-  #count = 0;
-  #isWhole = true;
+/** Puts tokens together; what is never closed ends with the text. `isWhole`: nothing was left out because of the limits. */
+function groupTokens(tokens: readonly string[]) {
+  const root: Group = { opener: '', isHead: false, items: [] };
+  const stack = [root];
+  const top = () => stack.at(-1) as Group;
+  let words: string[] = [];
+  let isNegated = false;
+  let isFunctionBody = false;
+  let isWhole = true;
+  let count = 0;
 
-  /** `isWhole`: nothing was left out because of the limits. */
-  parse(tokens: readonly string[]): { readonly items: readonly Item[]; readonly isWhole: boolean } {
-    let at = 0;
-    for (; at < tokens.length && this.#count < COMMANDS_MAX; at++) {
-      const token = tokens[at] as string;
-      if (isOperator(token)) this.#end(token);
-      else if (token === ')') this.#closeBracket();
-      else if (token !== '(') this.#word(token);
-      else if (this.#words.length === 1 && tokens[at + 1] === ')') {
-        at++;
-        this.#words = [];
-        this.#isBody = true;
-      } else {
-        if (this.#words.length > 0) this.#end('');
-        this.#open('(');
-      }
-    }
-    this.#end('');
-    const [{ items }] = this.#stack as [Group];
-    return { items, isWhole: this.#isWhole && at >= tokens.length };
-  }
+  const open = (typed: string) => {
+    isWhole &&= stack.length <= DEPTH_MAX;
+    if (stack.length > DEPTH_MAX) return;
+    const opener = isFunctionBody ? 'function' : typed;
+    const group: Group = { opener, isHead: !/^(?:[({]|function)$/.test(opener), items: [] };
+    top().items.push({ words: [], group, isNegated, operator: '' });
+    stack.push(group);
+    [isFunctionBody, isNegated] = [false, false];
+  };
 
-  get #top(): Group {
-    return this.#stack.at(-1) as Group;
-  }
+  /** The end of a simple command or of a group behind which an operator stands. */
+  const end = (operator: Operator) => {
+    const { items, isHead, opener } = top();
+    const last = items.at(-1);
+    if (words.length > 0) {
+      const isListed = !(isHead && /^(?:for|case|select)$/.test(opener));
+      if (isListed) items.push({ words, group: null, isNegated, operator });
+      count++;
+    } else if (last?.operator === '') last.operator = operator;
+    [words, isNegated] = [[], false];
+  };
 
-  #word(text: string): void {
-    const isFirst = this.#words.length === 0;
-    if (isFirst && this.#readKeyword(text)) return;
-    if (this.#words.length < WORDS_MAX) this.#words.push(text);
-  }
+  const closeBracket = () => {
+    const group = top();
+    if (group.opener !== 'case') end('');
+    else [words, group.isHead] = [[], false]; // The end of a pattern.
+    if (/^(?:\(|function)$/.test(group.opener)) stack.pop();
+  };
 
   /** Reads a word that begins, parts or ends a construct and is no program; false for any other. */
-  #readKeyword(text: string): boolean {
-    const group = this.#top;
-    const closes = Object.hasOwn(CLOSES, text) ? CLOSES[text] : undefined;
-    if (text === '!') this.#isNegated = true;
-    else if (OPENER.test(text)) this.#open(text);
+  const readKeyword = (text: string): boolean => {
+    const group = top();
+    if (text === '!') isNegated = true;
+    else if (OPENER.test(text)) open(text);
     else if (text === 'then' || text === 'do') {
       if (group.isHead) group.items = group.items.filter(({ operator }) => operator === '');
       group.isHead = false;
     } else if (text === 'elif') group.isHead = group.opener === 'if';
-    else if (closes === undefined) return text === 'time' || text === 'else';
-    else if (closes.test(group.opener)) this.#stack.pop();
+    else if (!CLOSES.has(text)) return text === 'time' || text === 'else';
+    else if (CLOSES.get(text)?.test(group.opener)) stack.pop();
     return true;
-  }
+  };
 
-  #closeBracket(): void {
-    const group = this.#top;
-    if (group.opener === 'case') {
-      // The end of a pattern.
-      this.#words = [];
-      group.isHead = false;
-      return;
-    }
-    this.#end('');
-    if (group.opener === '(' || group.opener === 'function') this.#stack.pop();
+  let at = 0;
+  for (; at < tokens.length && count < COMMANDS_MAX; at++) {
+    const token = tokens[at] as string;
+    if (isOperator(token)) end(token);
+    else if (token === ')') closeBracket();
+    else if (token === '(' && words.length === 1 && tokens[at + 1] === ')') {
+      at++;
+      [words, isFunctionBody] = [[], true];
+    } else if (token === '(') {
+      if (words.length > 0) end('');
+      open(token);
+    } else if ((words.length > 0 || !readKeyword(token)) && words.length < WORDS_MAX) words.push(token);
   }
-
-  #open(opener: string): void {
-    if (this.#stack.length > DEPTH_MAX) {
-      this.#isWhole = false;
-      return;
-    }
-    const isHead = !this.#isBody && !/^[({]$/.test(opener);
-    const group: Group = { opener: this.#isBody ? 'function' : opener, isHead, items: [] };
-    this.#isBody = false;
-    this.#top.items.push({ words: [], group, isNegated: this.#isNegated, operator: '' });
-    this.#isNegated = false;
-    this.#stack.push(group);
-  }
-
-  /** The end of a simple command or of a group behind which an operator stands. */
-  #end(operator: Operator): void {
-    const { items, isHead, opener } = this.#top;
-    const last = items.at(-1);
-    if (this.#words.length > 0) {
-      const isListed = !(isHead && /^(?:for|case|select)$/.test(opener));
-      if (isListed) items.push({ words: this.#words, group: null, isNegated: this.#isNegated, operator });
-      this.#count++;
-    } else if (last !== undefined && last.operator === '') last.operator = operator;
-    this.#words = [];
-    this.#isNegated = false;
-  }
+  end('');
+  return { items: root.items, isWhole: isWhole && at >= tokens.length };
 }
 
-type Around = { readonly isCertain: boolean; readonly readsPipe: boolean; readonly endedBy: Operator };
+type Around = Pick<SimpleCommand, 'isCertain' | 'readsPipe' | 'endedBy'>;
 
 /** Goes through the commands in their order, from directory to directory. */
-class Walk {
-  #directory: string | null = '';
-  #pushed: (string | null)[] = [];
+function walk(all: readonly Item[], isWhole: boolean): SimpleCommand[] {
+  let directory: string | null = '';
+  let pushed: (string | null)[] = [];
 
-  list(items: readonly Item[], around: Around): SimpleCommand[] {
-    const chains = chainsOf(items);
+  /** What it does to the directory ends with it (`apart`), or is not known afterwards (`perhaps`). */
+  const moving = (how: 'on' | 'apart' | 'perhaps', commandsOf: () => SimpleCommand[]) => {
+    const [before, pushedBefore] = [directory, [...pushed]];
+    const commands = commandsOf();
+    if (how === 'apart') [directory, pushed] = [before, pushedBefore];
+    else if (how === 'perhaps' && directory !== before) directory = null;
+    return commands;
+  };
+
+  const ofList = (items: readonly Item[], around: Around): SimpleCommand[] => {
     let stopsAtFailure = false;
-    return chains.flatMap((chain, index) => {
-      const isLast = index === chains.length - 1;
+    return chainsOf(items).flatMap((chain, index, { length }) => {
+      const isLast = index === length - 1;
       const isSingle = chain.every(({ operator }) => operator !== '&&' && operator !== '||');
       const isBehind = chain.at(-1)?.operator === '&';
       const isCertain = around.isCertain && !isBehind && (isLast || (stopsAtFailure && isSingle));
       stopsAtFailure ||= chain.some(({ words }) => words[0] === 'set' && /^-[a-z]*e/.test(words[1] ?? ''));
-      const inner = {
-        isCertain,
-        readsPipe: index === 0 && around.readsPipe,
-        endedBy: isLast ? around.endedBy : '',
-      } as const;
-      return isBehind ? this.#apart(() => this.#chain(chain, inner)) : this.#chain(chain, inner);
+      const readsPipe = index === 0 && around.readsPipe;
+      const inner = { isCertain, readsPipe, endedBy: isLast ? around.endedBy : '' } as const;
+      return moving(isBehind ? 'apart' : 'on', () => ofChain(chain, inner));
     });
-  }
+  };
 
-  #chain(chain: readonly Item[], around: Around): SimpleCommand[] {
+  const ofChain = (chain: readonly Item[], around: Around): SimpleCommand[] => {
     const lastOr = chain.findLastIndex(({ operator }) => operator === '||');
-    let before: Operator = around.readsPipe ? '|' : ';';
     let isAlternative = false;
     return chain.flatMap((item, index) => {
+      const before = chain[index - 1]?.operator ?? (around.readsPipe ? '|' : '');
       const readsPipe = before === '|';
       // All commands of a pipe stand where its first one stands.
       if (!readsPipe) isAlternative = before === '||';
-      before = item.operator === '' ? ';' : item.operator;
       const pipeEnd = chain.findIndex(({ operator }, at) => at >= index && operator !== '|');
-      const isCertain =
-        around.isCertain && !isAlternative && !item.isNegated && (pipeEnd < 0 || pipeEnd > lastOr);
+      const isDone = !isAlternative && !item.isNegated && (pipeEnd < 0 || pipeEnd > lastOr);
       const endedBy = item.operator === '' && index === chain.length - 1 ? around.endedBy : item.operator;
-      const walk = () => this.#item(item, { isCertain, readsPipe, endedBy });
-      return readsPipe || item.operator === '|' ? this.#apart(walk) : this.#perhaps(isAlternative, walk);
+      const how = readsPipe || item.operator === '|' ? 'apart' : isAlternative ? 'perhaps' : 'on';
+      const inner = { isCertain: around.isCertain && isDone, readsPipe, endedBy };
+      return moving(how, () => ofItem(item, inner));
     });
-  }
+  };
 
-  #item({ words, group }: Item, around: Around): SimpleCommand[] {
-    if (group === null) return this.#simple(words, around);
-    if (group.opener === '{') return this.list(group.items, around);
-    if (group.opener === '(') return this.#apart(() => this.list(group.items, around));
-    return this.#perhaps(true, () => this.list(group.items, { ...around, isCertain: false }));
-  }
-
-  #simple(all: readonly string[], around: Around): SimpleCommand[] {
-    const words = all[0] === '-p' ? all.slice(1) : all;
-    const [program = ''] = words;
-    const isRun = words.length > 0 && !this.#isMove(program, words) && !RUNS_NOTHING.test(program);
-    return isRun ? [{ words, directory: this.#directory, ...around }] : [];
-  }
+  const ofItem = ({ words, group }: Item, around: Around): SimpleCommand[] => {
+    if (group !== null) {
+      const how = group.opener === '{' ? 'on' : group.opener === '(' ? 'apart' : 'perhaps';
+      const isCertain = around.isCertain && how !== 'perhaps';
+      return moving(how, () => ofList(group.items, { ...around, isCertain }));
+    }
+    const typed = words[0] === '-p' ? words.slice(1) : words;
+    const [program] = typed;
+    const isRun = program !== undefined && !isMove(program, typed) && !RUNS_NOTHING.test(program);
+    return isRun ? [{ words: typed, directory, ...around }] : [];
+  };
 
   /** Follows what changes the directory. */
-  #isMove(program: string, words: readonly string[]): boolean {
+  const isMove = (program: string, words: readonly string[]): boolean => {
     const isPush = /^(?:pushd|Push-Location)$/i.test(program);
-    if (/^(?:popd|Pop-Location)$/i.test(program)) this.#directory = this.#pushed.pop() ?? null;
+    if (/^(?:popd|Pop-Location)$/i.test(program)) directory = pushed.pop() ?? null;
     else if (isPush || /^(?:cd|chdir|Set-Location)$/i.test(program)) {
-      if (isPush) this.#pushed.push(this.#directory);
+      if (isPush) pushed.push(directory);
       const [target] = words.slice(1).filter((word) => !/^(?:--|-[A-Za-z@]+|\/d)$/.test(word));
       const isBare = target === undefined && !words.includes('-');
-      this.#directory = isBare ? (isPush ? null : '~') : joined(this.#directory, target ?? '-');
+      directory = isBare ? (isPush ? null : '~') : joined(directory, target ?? '-');
     } else return false;
     return true;
-  }
+  };
 
-  /** What it does to the directory ends with it. */
-  #apart(walk: () => SimpleCommand[]): SimpleCommand[] {
-    const [directory, pushed] = [this.#directory, [...this.#pushed]];
-    const commands = walk();
-    this.#directory = directory;
-    this.#pushed = pushed;
-    return commands;
-  }
-
-  /** Where it is uncertain whether something changed the directory, nobody knows it afterwards. */
-  #perhaps(isConditional: boolean, walk: () => SimpleCommand[]): SimpleCommand[] {
-    const before = this.#directory;
-    const commands = walk();
-    if (isConditional && this.#directory !== before) this.#directory = null;
-    return commands;
-  }
+  return ofList(all, { isCertain: isWhole, readsPipe: false, endedBy: '' });
 }
 
 /** Builtins that set something up in the shell. */
@@ -312,44 +273,35 @@ function tokensOf(text: string): string[] {
     at += found?.length ?? 0;
     return found;
   };
-  const takeWord = (): string => {
-    const start = at;
-    at = wordEnd(text, start);
-    return text.slice(start, at);
-  };
   while (take(SKIPPED) !== undefined || at < text.length) {
     const redirection = take(REDIRECTION);
     if (redirection !== undefined) {
       if (/&\S$/.test(redirection)) continue;
       while (text[at] === ' ') at++;
-      const word = takeWord();
+      const word = wordAt(text, at);
+      at += word.length;
       if (redirection.startsWith('<<')) heredocs.push(unquoted(word));
       continue;
     }
     const punctuation = take(PUNCTUATION);
     if (punctuation === '\n') for (const end of heredocs.splice(0)) at = behindHeredoc(text, at, end);
-    if (punctuation !== undefined)
-      tokens.push(punctuation === '\n' ? ';' : punctuation === '|&' ? '|' : punctuation);
-    else if (at < text.length) tokens.push(takeWord());
+    const token = punctuation ?? wordAt(text, at);
+    if (punctuation === undefined) at += token.length;
+    if (token !== '') tokens.push(token === '\n' ? ';' : token === '|&' ? '|' : token);
   }
   return tokens;
 }
 
 function behindHeredoc(text: string, from: number, end: string): number {
-  for (let at = from; at < text.length; ) {
-    const line = text.slice(at, lineEnd(text, at));
+  let at = from;
+  for (const line of text.slice(from).split('\n')) {
     at += line.length + 1;
     if (line.trim() === end) return at;
   }
   return text.length;
 }
 
-function lineEnd(text: string, from: number): number {
-  const end = text.indexOf('\n', from);
-  return end < 0 ? text.length : end;
-}
-
-function wordEnd(text: string, from: number): number {
+function wordAt(text: string, from: number): string {
   let at = from;
   while (at < text.length) {
     const character = text[at] as string;
@@ -359,7 +311,7 @@ function wordEnd(text: string, from: number): number {
     if (character === '`') at = behindMark(text, '`', at + 1);
     else at = character === '(' ? behindParenthesis(text, at + 1) : behindQuoted(text, at);
   }
-  return Math.max(Math.min(at, text.length), from + 1);
+  return text.slice(from, Math.max(at, from + 1));
 }
 
 function behindMark(text: string, mark: string, from: number): number {

@@ -1,13 +1,5 @@
 import { sharedStart } from './command-likeness.ts';
-import {
-  HARMLESS,
-  KEEPS_SECRETS,
-  SECRET_BEFORE,
-  SECRET_LETTER,
-  SECRET_NAME,
-  SETTINGS,
-  TAKES_SECRET,
-} from './program-lists.ts';
+import * as lists from './program-lists.ts';
 import { isWellKnown } from './programs.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
@@ -24,27 +16,22 @@ const GAP = '…';
 /** The command as it is told; undefined when too little is left of it to be of use. */
 export function quoteCommand(command: SimpleCommand): string | undefined {
   const head = headLength(command);
-  const told = command.words.map((word, index) => {
-    if (!isTold(command, index)) return nameOf(command, index);
-    return index < head || isOption(word) || isPlainName(unquoted(word)) || isInstall(command)
-      ? toldWord(word)
-      : GAP;
+  return quotation(command, (word, index) => {
+    const isClear = index < head || isOption(word) || isPlainName(unquoted(word)) || isInstall(command);
+    return isClear ? toldWord(word) : GAP;
   });
-  return quotation(told, command);
 }
 
 /** A message in which the project's paths are relative and other people's homes are `~`. */
 export function quotePaths(message: string, root: string | null): string {
   const own = root === null || root.length < 2 ? [] : [root, withoutHome(root)];
-  const told = own.reduce((text, path) => withinRoot(text, path), message);
-  return own.slice(1).reduce((text, path) => withinRoot(text, path), withoutHome(told));
+  return own.slice(1).reduce(withinRoot, withoutHome(own.reduce(withinRoot, message)));
 }
 
 function withinRoot(text: string, root: string): string {
-  const isWhole = (at: number) => !/[\w.@-]/.test(text[at - 1] ?? ' ');
-  return text
-    .replaceAll(`${root}/`, (found, at: number) => (isWhole(at) ? '' : found))
-    .replaceAll(`${root}\\`, (found, at: number) => (isWhole(at) ? '' : found));
+  const within = (found: string, at: number, all: string) =>
+    /[\w.@-]/.test(all[at - 1] ?? ' ') ? found : '';
+  return text.replaceAll(`${root}/`, within).replaceAll(`${root}\\`, within);
 }
 
 function withoutHome(text: string): string {
@@ -66,15 +53,16 @@ export function quotePlace(place: string): string | undefined {
 
 /** A linter's message without values: what is quoted and is no name, and what does not explain itself, is a gap. */
 export function quoteFinding(message: string): string {
-  const told = message
-    .replace(
-      QUOTED,
-      (_all, mark: string, quoted: string) =>
-        `${mark}${isName(quoted) ? quoted : GAP}${CLOSING[mark] ?? mark}`,
-    )
-    .split(/\s+/)
-    .map((word) => (explainsItself(word) && !/\S@\S+\.[a-z]{2,}/i.test(word) ? word : GAP));
-  return told.filter((word, index) => word !== GAP || told[index - 1] !== GAP).join(' ');
+  const requoted = (_all: string, mark: string, quoted: string) =>
+    `${mark}${isName(quoted) ? quoted : GAP}${CLOSING[mark] ?? mark}`;
+  const words = message.replace(QUOTED, requoted).split(/\s+/);
+  const isClear = (word: string) => explainsItself(word) && !/\S@\S+\.[a-z]{2,}/i.test(word);
+  return oneGap(words.map((word) => (isClear(word) ? word : GAP))).join(' ');
+}
+
+/** Gaps that follow one another become one. */
+function oneGap(words: readonly string[]): string[] {
+  return words.filter((word, index) => word !== GAP || words[index - 1] !== GAP);
 }
 
 /** An apostrophe inside a word quotes nothing. */
@@ -93,10 +81,8 @@ export function quoteMessage(message: string, commands: readonly SimpleCommand[]
   let told = message;
   for (const command of commands) {
     const said = told;
-    const hidden = command.words
-      .filter((word, index) => sharesPart(unquoted(word), said) && !isTold(command, index))
-      .flatMap(valuesIn);
-    for (const value of hidden)
+    const isHidden = (word: string, at: number) => sharesPart(unquoted(word), said) && !isTold(command, at);
+    for (const value of command.words.filter(isHidden).flatMap(valuesIn))
       if (value.length >= HIDDEN_LENGTH_MIN && value !== 'localhost') told = told.replaceAll(value, GAP);
   }
   return told;
@@ -104,8 +90,8 @@ export function quoteMessage(message: string, commands: readonly SimpleCommand[]
 
 /** Mostly a message repeats nothing of a word; then it does not matter what the word is. */
 function sharesPart(value: string, message: string): boolean {
-  for (let at = 0; at + HIDDEN_LENGTH_MIN <= value.length; at++)
-    if (message.includes(value.slice(at, at + HIDDEN_LENGTH_MIN))) return true;
+  for (let end = HIDDEN_LENGTH_MIN; end <= value.length; end++)
+    if (message.includes(value.slice(end - HIDDEN_LENGTH_MIN, end))) return true;
   return false;
 }
 
@@ -124,34 +110,24 @@ export function toldWords(command: SimpleCommand): string[] {
 }
 
 /** Two commands as they are told, so that the difference is seen: what both share is left out where it says nothing. */
-export function quotePair(
-  failing: SimpleCommand,
-  use: SimpleCommand,
-): { readonly failing: string; readonly use: string } | undefined {
+export function quotePair(failing: SimpleCommand, use: SimpleCommand) {
   const shared = new Set(failing.words.filter((word) => use.words.includes(word)));
   const [first, second] = [quoteBeside(failing, use, shared), quoteBeside(use, failing, shared)];
+  if (first === undefined || second === undefined) return undefined;
   // What is told has to differ in words that are told.
-  return first === undefined || second === undefined || first === second || isVaguer(second, first)
-    ? undefined
-    : { failing: first, use: second };
+  return first === second || isVaguer(second, first) ? undefined : { failing: first, use: second };
 }
 
-function quoteBeside(
-  command: SimpleCommand,
-  other: SimpleCommand,
-  shared: ReadonlySet<string>,
-): string | undefined {
+function quoteBeside(command: SimpleCommand, other: SimpleCommand, shared: ReadonlySet<string>) {
   const head = headLength(command);
   const hung = hungOnto(command, other);
-  const told = command.words.map((word, index) => {
-    if (!isTold(command, index)) return nameOf(command, index);
+  return quotation(command, (word, index) => {
     if (index >= hung) return GAP;
     const isBeside = index >= head && shared.has(word) && !isOption(word);
     if (isBeside && !(isShort(command) && isPlainName(unquoted(word)))) return GAP;
     const partner = word.length > WORD_LENGTH_MAX ? partnerOf(word, other, shared) : undefined;
     return partner === undefined ? toldWord(word) : aroundDifference(word, partner);
   });
-  return quotation(told, command);
 }
 
 /**
@@ -213,9 +189,7 @@ function isInstall({ words }: SimpleCommand): boolean {
   return words.slice(1, 4).some((word) => /^(?:install|add|i)$/.test(word));
 }
 
-function isShort({ words }: SimpleCommand): boolean {
-  return words.join(' ').length <= 64;
-}
+const isShort = ({ words }: SimpleCommand): boolean => words.join(' ').length <= 64;
 
 /** Program, subcommands and options in front: they say what kind of command it is. */
 function headLength(command: SimpleCommand): number {
@@ -225,13 +199,13 @@ function headLength(command: SimpleCommand): number {
   return index;
 }
 
-function isOption(word: string): boolean {
-  return /^--?\p{L}/u.test(word);
-}
+const isOption = (word: string): boolean => /^--?\p{L}/u.test(word);
 
-/** Joins the words, gaps as one, as many as fit; undefined when the program itself is a gap. */
-function quotation(told: readonly string[], command: SimpleCommand): string | undefined {
-  const words = told.filter((word, index) => word !== GAP || told[index - 1] !== GAP);
+/** Joins the words as they are told, gaps as one, as many as fit; undefined when the program itself is a gap. */
+function quotation(command: SimpleCommand, tell: (word: string, index: number) => string) {
+  const words = oneGap(
+    command.words.map((word, index) => (isTold(command, index) ? tell(word, index) : nameOf(command, index))),
+  );
   const program = programOf(command);
   if (program === '' || !words.some((word) => unquoted(word).includes(program))) return undefined;
   const whole = words.join(' ');
@@ -239,7 +213,7 @@ function quotation(told: readonly string[], command: SimpleCommand): string | un
   let text = '';
   for (const word of words) {
     if (text.length + word.length + 3 > QUOTE_LENGTH_MAX) return text.endsWith(GAP) ? text : `${text} ${GAP}`;
-    text = text === '' ? word : `${text} ${word}`;
+    text += text === '' ? word : ` ${word}`;
   }
   return text;
 }
@@ -285,15 +259,12 @@ function isTold(command: SimpleCommand, index: number): boolean {
   if (isAfterSecretOption(command, index)) return false;
   if (isOption(word)) {
     const [, name = '', assigned] = /^(--?[\p{L}\d_.:-]+)(?:=(.*))?$/su.exec(value) ?? [];
-    return (
-      name !== '' &&
-      (assigned === undefined || (!isSecretName(name) && explainsItself(assigned))) &&
-      !hasAttachedValue(command, value)
-    );
+    if (name === '' || hasAttachedValue(command, value)) return false;
+    return assigned === undefined || (!isSecretName(name) && explainsItself(assigned));
   }
   const isProgram = command.words.slice(0, index).every(isAssignment);
   if (isProgram) return /^[\p{L}\p{N}_@%+.~/\\:-]{1,64}$/u.test(value);
-  if (KEEPS_SECRETS.test(programOf(command)) && !isPlainPlace(value) && !isSubcommand(command, index))
+  if (lists.KEEPS_SECRETS.test(programOf(command)) && !isPlainPlace(value) && !isSubcommand(command, index))
     return false;
   return !isElsewhere(value) && (explainsItself(value) || isPath(value));
 }
@@ -302,7 +273,7 @@ function isTold(command: SimpleCommand, index: number): boolean {
 function isSetting(value: string): boolean {
   const isOne = (part: string) =>
     /^-?\d{1,5}(?:\.\d+)?$/.test(part) ||
-    SETTINGS.has(part.toLowerCase()) ||
+    lists.SETTINGS.has(part.toLowerCase()) ||
     (isOption(part) && isPlainOption(part));
   // A path or a module made of such words says nothing else.
   const isMadeOfThem = (part: string) => part.split(/[.:/]/).every((one) => one === '' || isOne(one));
@@ -313,17 +284,15 @@ function isPlainOption(part: string): boolean {
   const [, name = '', value] = /^--?([\p{L}\d_:-]+)(?:=(.*))?$/su.exec(part) ?? [];
   if (name === '' || !explainsItself(name) || isSecretName(`-${name}`) || isSecretName(`--${name}`))
     return false;
-  return value === undefined || /^\d{1,6}$/.test(value) || SETTINGS.has(value.toLowerCase());
+  return value === undefined || /^\d{1,6}$/.test(value) || lists.SETTINGS.has(value.toLowerCase());
 }
 
 /** A place on somebody's machine, and none of the repository. */
-function isElsewhere(value: string): boolean {
-  return /^(?:\/(?!\/|dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
-}
+const isElsewhere = (value: string) => /^(?:\/(?!\/|dev\/null$|tmp\/?$)|~|[A-Za-z]:[\\/])/.test(value);
 
 function isSecretName(name: string): boolean {
   return (
-    (SECRET_NAME.test(name) || SECRET_LETTER.test(name)) &&
+    (lists.SECRET_NAME.test(name) || lists.SECRET_LETTER.test(name)) &&
     !/^--?(?:author|authors|keyword|keep|user-agent|tokens?-max|max-tokens)/i.test(name)
   );
 }
@@ -332,13 +301,13 @@ function isSecretName(name: string): boolean {
 function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
   const words = command.words.map(unquoted);
   const [before = '', value = ''] = [words[index - 1], words[index]];
-  if (HARMLESS.test(`${programOf(command)} ${before}`)) return false;
+  if (lists.HARMLESS.test(`${programOf(command)} ${before}`)) return false;
   const isValue = isOption(before) && !before.includes('=') && !isOption(command.words[index] ?? '');
   if (isValue && isSecretName(before)) return !isPlainPlace(value) || before !== '-p';
   const earlier = words.slice(0, index);
   return (
-    SECRET_BEFORE.test(earlier.filter((word) => !isOption(word)).join(' ')) ||
-    earlier.slice(-3).some((word) => TAKES_SECRET.test(word))
+    lists.SECRET_BEFORE.test(earlier.filter((word) => !isOption(word)).join(' ')) ||
+    earlier.slice(-3).some((word) => lists.TAKES_SECRET.test(word))
   );
 }
 
@@ -346,7 +315,7 @@ function isAfterSecretOption(command: SimpleCommand, index: number): boolean {
 function hasAttachedValue(command: SimpleCommand, value: string): boolean {
   return (
     /^-(?:[puPakwU]|hp)[^-=].{2,}$/.test(value) &&
-    (KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)))
+    (lists.KEEPS_SECRETS.test(programOf(command)) || /[^a-z-]/.test(value.slice(2)))
   );
 }
 
@@ -364,9 +333,7 @@ function isSubcommand({ words }: SimpleCommand, index: number): boolean {
 const CODE_LENGTH_MAX = 400;
 
 /** Numbers between slashes name one thing of many. */
-function toldSegment(part: string): string {
-  return explainsItself(part) && !/^\d{2,}$/.test(part) ? part : GAP;
-}
+const toldSegment = (part: string): string => (explainsItself(part) && !/^\d{2,}$/.test(part) ? part : GAP);
 
 /** Several names between slashes, as in an address without its host. */
 function isPath(value: string): boolean {
@@ -381,6 +348,9 @@ export function explainsItself(value: string): boolean {
   return tokens.every((token, index) => isPlainToken(token, value, index === 0));
 }
 
+const WITH_DIGITS =
+  /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/;
+
 /** A word of letters, or a number; letters and digits together only as names have them: `v2`, `utf8`, `ES2022`, `sha256`. */
 function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
   if (/^\d{1,5}$/.test(token)) return true;
@@ -389,11 +359,7 @@ function isPlainToken(token: string, value: string, isFirst: boolean): boolean {
   const isMixed = [/[!^&%#~]/, /\d/, /[A-Za-z]/].every((one) => one.test(value));
   if (isMixed && isFirst && value.length <= 40 && !/[\s()|.[\]/]/.test(value)) return false;
   if (/^[\p{L}_]+$/u.test(token)) return token.length <= 40 && isWordLike(token);
-  return (
-    /^(?:[A-Za-z]{1,12}_?\d{1,4}|\d{1,4}[a-z]{1,3}|[a-z]{1,4}\d{1,3}[a-z]{1,4}|(?:[A-Za-z]+_)+[A-Za-z\d]{1,8})$/.test(
-      token,
-    ) && !/^[a-f0-9]{7,}$/.test(token)
-  );
+  return WITH_DIGITS.test(token) && !/^[a-f0-9]{7,}$/.test(token);
 }
 
 /** Parts of a name of letters (`camelCase`, `snake_case`) have vowels, as words have. */

@@ -6,18 +6,18 @@ import { resolutionText } from '../../src/lessons/errors/normalize-error.ts';
 import { readFailure, readHiddenFailure } from '../../src/lessons/failure.ts';
 import { manifestName } from '../../src/lessons/fetches.ts';
 import { learn } from '../../src/lessons/learn.ts';
-import type { ErrorGroup, LoggedCall, LoggedPrompt } from '../../src/lessons/lesson.ts';
+import type { ErrorGroup, LogEntry, LoggedCall } from '../../src/lessons/lesson.ts';
 
 /**
  * Episodes of agents' work as plain text, so that outputs stand there as their tools print them:
  *
- * `# title`, `✗ command` that failed, `✓ command` that worked (a tool's name may follow the mark), below it indented what
- * was printed, `✎` a changed file, `»` a prompt, `§` another session, `= ` the beginning of the lesson's text in English or
- * `nothing`, `~ ` a part of the telling line of the first failure.
+ * `# title`, `✗ command` that failed, `✓ command` that worked (a tool's name may follow the mark, `↵` ends a line of the
+ * command), below it indented what was printed, `✎` a changed file, `»` a prompt, `§` another session, `= ` the beginning
+ * of the lesson's text in English or `nothing`, `~ ` a part of the telling line of the first failure.
  */
 export type Episode = {
   readonly title: string;
-  readonly log: readonly (LoggedCall | LoggedPrompt)[];
+  readonly log: readonly LogEntry[];
   readonly expected: string | null;
   readonly said: string | undefined;
 };
@@ -39,7 +39,13 @@ export function episodeIn(text: string): Episode {
   for (const line of lines) {
     const last = steps.at(-1);
     const [, mark, tool = '', command = ''] = /^([✗✓])(\w*) (.*)$/.exec(line) ?? [];
-    if (mark !== undefined) steps.push({ tool: tool || 'Bash', command, failed: mark === '✗', output: '' });
+    if (mark !== undefined)
+      steps.push({
+        tool: tool || 'Bash',
+        command: command.replaceAll('↵', '\n'),
+        failed: mark === '✗',
+        output: '',
+      });
     else if (line.startsWith('✎')) steps.push('edit');
     else if (line.startsWith('»')) steps.push('prompt');
     else if (line === '§') steps.push('session');
@@ -50,48 +56,27 @@ export function episodeIn(text: string): Episode {
   return { title, log: logOf(steps), expected, said };
 }
 
-function logOf(steps: readonly (Step | 'edit' | 'prompt' | 'session')[]): (LoggedCall | LoggedPrompt)[] {
+function logOf(steps: readonly (Step | 'edit' | 'prompt' | 'session')[]): LogEntry[] {
   let session = 1;
-  return steps.flatMap((step, index): (LoggedCall | LoggedPrompt)[] => {
-    const common = {
-      session: `s${session}`,
-      ts: new Date(Date.UTC(2026, 0, session, 0, index)).toISOString(),
-    };
+  return steps.flatMap((step, index): LogEntry[] => {
+    const ts = new Date(Date.UTC(2026, 0, session, 0, index)).toISOString();
+    const common = { session: `s${session}`, ts };
     if (step === 'session') session++;
     if (step === 'session') return [];
     if (step === 'prompt') return [{ kind: 'prompt', ...common }];
-    if (step === 'edit') {
-      const edit = {
-        kind: 'call',
-        id: `c${index}`,
-        agent: null,
-        tool: 'Edit',
-        line: null,
-        directory: '',
-      } as const;
-      return [{ ...edit, ...common, outcome: { kind: 'worked' } }];
-    }
-    return [callOf({ ...common, id: `c${index}` }, step)];
+    const call = { kind: 'call', ...common, id: `c${index}`, agent: null, directory: '' } as const;
+    if (step === 'edit') return [{ ...call, tool: 'Edit', line: null, outcome: { kind: 'worked' } }];
+    return [{ ...call, ...callOf(step) }];
   });
 }
 
-/** A call as the hooks record it. */
-export function callOf(
-  common: Pick<LoggedCall, 'session' | 'ts' | 'id'>,
-  { tool, command, failed, output }: Step,
-): LoggedCall {
+/** What of a call the hooks record. */
+function callOf({ tool, command, failed, output }: Step): Pick<LoggedCall, 'tool' | 'line' | 'outcome'> {
   const line = redactSecrets(command);
   const text = redactSecrets(failed ? output || 'Exit code 1' : output).trim();
   const failure = failed ? readFailure({ tool, line, text }) : readHiddenFailure({ tool, line, text });
-  return {
-    kind: 'call',
-    ...common,
-    agent: null,
-    tool,
-    line: tool.startsWith('mcp__') ? null : line,
-    directory: '',
-    outcome: failure === undefined ? { kind: 'worked' } : { kind: 'failed', ...failure, text },
-  };
+  const outcome = failure ? ({ kind: 'failed', ...failure, text } as const) : ({ kind: 'worked' } as const);
+  return { tool, line: tool.startsWith('mcp__') ? null : line, outcome };
 }
 
 /** What the manifests of these projects name. */
@@ -100,7 +85,7 @@ const NAMED = new Set(
 );
 
 /** The lesson about the first failure, in words; null when there is none. */
-export function lessonAbout(log: readonly (LoggedCall | LoggedPrompt)[], language: 'ko' | 'en' = 'en') {
+export function lessonAbout(log: readonly LogEntry[], language: 'ko' | 'en' = 'en') {
   const groups = learn(log, '/repo', (name) => NAMED.has(manifestName(name)));
   const first = firstFailure(log);
   const group = groups.find(({ key }) => key === first?.key);
@@ -111,7 +96,7 @@ export function textOf({ lesson }: ErrorGroup, language: 'ko' | 'en' = 'en'): st
   return lesson && resolutionText(JSON.stringify(lesson.remedy), messagesIn(language));
 }
 
-function firstFailure(log: readonly (LoggedCall | LoggedPrompt)[]) {
+function firstFailure(log: readonly LogEntry[]) {
   for (const entry of log) if (entry.kind === 'call' && entry.outcome.kind === 'failed') return entry.outcome;
   return undefined;
 }

@@ -17,28 +17,18 @@ describe('remoteName()', () => {
 
   test('differs where host, port, owner or name do', () => {
     const urls = [
-      'https://x.example/team/shop',
-      'https://x.example/other/shop',
-      'https://x.example/team/shop2',
-    ];
-    urls.push(
-      'https://y.example/team/shop',
-      'ssh://git@x.example:2222/team/shop',
-      'https://x.example/Team/shop',
+      ...['https://x.example/team/shop', 'https://x.example/other/shop', 'https://x.example/team/shop2'],
+      ...['https://y.example/team/shop', 'ssh://git@x.example:2222/team/shop', 'https://x.example/Team/shop'],
       '/srv/shop',
-    );
+    ];
     expect(new Set(urls.map(origin)).size).toBe(urls.length);
   });
 
   test('is that of origin, or of the only remote', () => {
     const of = (...names: string[]) =>
       remoteName(names.map((name) => `remote.${name}.url https://x.example/${name}`).join('\n'), '/a');
-    expect([of('upstream', 'origin'), of('upstream'), of('one', 'two'), of()]).toEqual([
-      'x.example/origin',
-      'x.example/upstream',
-      undefined,
-      undefined,
-    ]);
+    expect([of('upstream', 'origin'), of('upstream')]).toEqual(['x.example/origin', 'x.example/upstream']);
+    expect([of('one', 'two'), of()]).toEqual([undefined, undefined]);
   });
 
   test('means a relative directory from where it stands', () => {

@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
 import { redactSecrets } from '../../src/core/redact.ts';
 import { learn } from '../../src/lessons/learn.ts';
-import type { LoggedCall } from '../../src/lessons/lesson.ts';
-import { callOf, textOf } from './episodes.ts';
+import { episodeIn, textOf } from './episodes.ts';
 
-/** Where people type secrets; `§` stands for one. */
+/** Where people type secrets; `§` stands for one, `↵` for the end of a line. */
 const COMMANDS = `
 mysql -u root -p§ shop
 mysql --user=root --password=§ shop
@@ -224,7 +223,7 @@ pulumi config set --secret dbPassword §
 pulumi login --token §
 sops --encrypt --pgp § a.yaml
 age -p § a.txt
-cat <<EOF > .env
+cat <<EOF > .env↵API_KEY=§↵EOF
 echo "TOKEN=§" >> .env
 비밀번호=§ npm test
 node scripts/sync.js --비밀번호 §
@@ -276,9 +275,8 @@ timeout 5 redis-cli -a § ping
 sudo mysql -u root -p§
 uv run python scripts/login.py app §
 `
-  .split('\n')
-  .filter((line) => line !== '')
-  .map((line) => (line.startsWith('cat <<EOF') ? `${line}\nAPI_KEY=§\nEOF` : line));
+  .trim()
+  .split('\n');
 
 let state = 20260101;
 const random = (below: number) => {
@@ -320,60 +318,25 @@ const RUNS: Run[] = COMMANDS.flatMap((command, index) =>
   }),
 );
 
-const WRONG = 'error: unknown option --frobnicate';
-
-/** The calls of two sessions in which the command fails in one way and is put right, or helps another. */
-function logsOf({ command, secret }: Run): LoggedCall[][] {
+/** What others read of two sessions in which the command fails in one way and is put right, or helps another. */
+function toldBy({ command, secret }: Run): string[] {
   const filled = command.replaceAll('§', secret);
-  const wrong = (line: string) => line.replace(/^((?:\S+=\S+ )*\S+)/, '$1 --frobnicate');
-  const without = command.replaceAll('§', 'other');
+  const withOption = (option: string) => filled.replace(/^((?:\S+=\S+ )*\S+)/, `$1 ${option}`);
+  const wrong = `✗ ${withOption('--frobnicate')}\n  error: unknown option --frobnicate`;
   // Of what redaction left out, and of what was said before, a message does not speak.
-  const echoed = redactSecrets(filled).includes(secret) && !filled.startsWith('export') ? secret : 'shop';
-  const of = (calls: readonly [string, string | null][]) =>
-    ['s1', 's2'].flatMap((session) =>
-      calls.map(([line, output], index) =>
-        callOf(
-          { session, id: `${session}-${index}`, ts: `2026-01-0${session.slice(1)}T00:00:0${index}.000Z` },
-          { tool: 'Bash', command: line, failed: output !== null, output: output ?? '' },
-        ),
-      ),
-    );
-  return [
-    of([
-      [wrong(filled), WRONG],
-      [filled, null],
-    ]),
-    of([
-      [wrong(filled), WRONG],
-      [filled.replace(/^((?:\S+=\S+ )*\S+)/, '$1 --quiet'), null],
-    ]),
-    of([
-      [without, 'error: option requires an argument'],
-      [filled, null],
-    ]),
-    of([
-      [filled, `error: unexpected argument '${echoed}' found`],
-      [`${filled} --all`, null],
-    ]),
-    of([
-      ['make run', 'Error: connect ECONNREFUSED 127.0.0.1:5432'],
-      [filled, null],
-      ['make run', null],
-    ]),
-    of([
-      [filled, 'error: no such command'],
-      [`cd server && ${filled}`, null],
-    ]),
+  const isSaid = redactSecrets(filled.replaceAll('↵', '\n')).includes(secret) && !filled.startsWith('export');
+  const episodes = [
+    `${wrong}\n✓ ${filled}`,
+    `${wrong}\n✓ ${withOption('--quiet')}`,
+    `✗ ${command.replaceAll('§', 'other')}\n  error: option requires an argument\n✓ ${filled}`,
+    `✗ ${filled}\n  error: unexpected argument '${isSaid ? secret : 'shop'}' found\n✓ ${filled} --all`,
+    `✗ make run\n  Error: connect ECONNREFUSED 127.0.0.1:5432\n✓ ${filled}\n✓ make run`,
+    `✗ ${filled}\n  error: no such command\n✓ cd server && ${filled}`,
   ];
-}
-
-/** Everything that others would read. */
-function toldBy(run: Run): string[] {
-  return logsOf(run).flatMap((log) =>
-    learn(log, '/repo').flatMap((group) => {
-      if (group.lesson === null) return [];
-      return [textOf(group, 'ko') ?? '', textOf(group, 'en') ?? '', group.lesson.said];
-    }),
+  return episodes.flatMap((steps) =>
+    learn(episodeIn(`case\n${steps}\n§\n${steps}`).log, '/repo').flatMap((group) =>
+      group.lesson === null ? [] : [textOf(group, 'ko') ?? '', textOf(group, 'en') ?? '', group.lesson.said],
+    ),
   );
 }
 

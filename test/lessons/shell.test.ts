@@ -68,6 +68,7 @@ describe('where they run', () => {
     ['pushd web; make', ['web']],
     ['pushd web && make && popd && make', ['web', '']],
     ['pushd a; pushd b; make; popd; make; popd; make; popd; make', ['a/b', 'a', '', null]],
+    ['pushd a; (popd; ls); popd; make', ['', '']],
     ['{ cd web; make; }; make', ['web', 'web']],
     ['if true; then cd web; make; fi; make', ['web', null]],
     ['cd a || cd b; make', [null]],
@@ -105,6 +106,8 @@ describe('what a good end of the line says about its commands', () => {
     ['for i in 1 2; do a; done && b', 'b'],
     ['while true; do a; done', ''],
     ['f() { a; }; b', 'b'],
+    ['f() { a; }', ''],
+    [`${'('.repeat(40)}a`, ''],
     ['set -euo pipefail; a; b && c; d', 'a d'],
     ['cd x && a', 'a'],
     ['cd x; a', 'a'],
@@ -149,29 +152,7 @@ test('quotes are taken off', () => {
 
 test('any text: ends, throws nothing, and every word stands in it', () => {
   const piece = fc.constantFrom(
-    ...[
-      'a',
-      'cd b',
-      '&&',
-      '|',
-      ';',
-      '(',
-      ')',
-      '"',
-      "'",
-      '`',
-      '$(',
-      '<<EOF',
-      '\nEOF\n',
-      '<(',
-      '\\',
-      '#',
-      '>',
-      '2>&1',
-      ' ',
-      '한글',
-      '\n',
-    ],
+    ...'a§cd b§&&§|§;§(§)§"§\'§`§$(§<<EOF§\nEOF\n§<(§\\§#§>§2>&1§ §한글§\n'.split('§'),
   );
   fc.assert(
     fc.property(

@@ -10,44 +10,27 @@ const MAY_HAVE_CODE = /\d\d|\d:\d|ERR_|curl/;
 /** `5:1  error  'x' is not defined  no-undef`. */
 const RULE = /^\d+:\d+ +(?:error|warning) .* {2}([\w@/-]+)$/m;
 /** Codes of one compiler for one mistake. */
-const SAME_CODE: Readonly<Record<string, string>> = {
-  TS18047: 'TS2531',
-  TS18048: 'TS2532',
-  TS18049: 'TS2533',
-  TS2552: 'TS2304',
-  TS2551: 'TS2339',
-  TS2580: 'TS2591',
-  TS2582: 'TS2593',
-  TS2739: 'TS2741',
-  TS2740: 'TS2741',
-  TS2555: 'TS2554',
-  TS2614: 'TS2305',
-  TS2724: 'TS2305',
-  TS6053: 'TS5083',
-  TS7031: 'TS7006',
-  TS7005: 'TS7006',
-  TS7034: 'TS7006',
-  TS18046: 'TS2571',
-  TS6192: 'TS6133',
-  TS6196: 'TS6133',
-  TS6198: 'TS6133',
-  TS2792: 'TS2307',
-  LNK1168: 'LNK1104',
-};
+const EQUAL_CODES = (
+  'TS2531 TS18047|TS2532 TS18048|TS2533 TS18049|TS2304 TS2552|TS2339 TS2551|TS2591 TS2580|TS2593 TS2582|' +
+  'TS2741 TS2739 TS2740|TS2554 TS2555|TS2305 TS2614 TS2724|TS5083 TS6053|TS7006 TS7031 TS7005 TS7034|' +
+  'TS2571 TS18046|TS6133 TS6192 TS6196 TS6198|TS2307 TS2792|LNK1104 LNK1168'
+)
+  .split('|')
+  .map((codes) => codes.split(' '));
 
 /** The codes in the text, and the rule of a linter. */
 export function codesIn(text: string): Set<string> {
   const codes = new Set<string>();
   if (!MAY_HAVE_CODE.test(text)) return codes;
-  for (const code of text.match(CODE) ?? []) codes.add(SAME_CODE[code] ?? code);
+  for (const code of text.match(CODE) ?? []) codes.add(equalCodes(code)[0] as string);
   const rule = text.includes(':') ? RULE.exec(text)?.[1] : undefined;
   if (rule !== undefined) codes.add(`rule ${rule}`);
   return codes;
 }
 
-/** All codes for the same mistake. */
-export function equalCodes(code: string): string[] {
-  return [code, ...Object.keys(SAME_CODE).filter((other) => SAME_CODE[other] === code)];
+/** All codes for the same mistake, first the one that stands for them. */
+export function equalCodes(code: string): readonly string[] {
+  return EQUAL_CODES.find((codes) => codes.includes(code)) ?? [code];
 }
 
 /** Whether both have codes of one kind, and none in common. */
@@ -67,44 +50,21 @@ function kindOf(code: string): string {
 }
 
 /** What stands on both sides of the name of a program that is missing; one side may be empty. */
-const AROUND_PROGRAM: readonly (readonly [before: string, after: string])[] = [
-  ['command not found: ', ''],
-  ['', ': command not found'],
-  ['', ': Command not found'],
-  ['', ': 명령어를 찾을 수 없'],
-  ['', ': 명령을 찾을 수 없'],
-  ['', ': Kommando nicht gefunden'],
-  ['', ': コマンドが見つかりません'],
-  [': ', ': not found'],
-  ['', ' not found in PATH'],
-  ['', ': not found in PATH'],
-  ["failed to run command '", "'"],
-  ['failed to run command ‘', '’'],
-  ["Could not find program '", "'"],
-  ['Could not find `', '` installation'],
-  ["'", "' is not recognized"],
-  ["term '", "' is not"],
-  ["'", "'은(는) 내부"],
-  ['Befehl "', '" ist entweder'],
-  ["'", "' は、内部コマンド"],
-  ['exec: "', '": exec'],
-  ['make: ', ': No such file'],
-  ['env: ', ': No such file'],
-  ["env: '", "': No such file"],
-  ['env: ‘', '’: No such file'],
-  ['spawn ', ' ENOENT'],
-  ['Cannot run program "', '"'],
-  ['linker `', '` not found'],
-  ["'", "' is not a docker command"],
-  ["'", "' is not a git command"],
-  ['no such command: `', '`'],
-  ['unknown command: ', ''],
-  ['Error: not found: ', ''],
-];
+const AROUND_PROGRAM = (
+  'command not found: *|*: command not found|*: Command not found|*: 명령어를 찾을 수 없|*: 명령을 찾을 수 없|' +
+  '*: Kommando nicht gefunden|*: コマンドが見つかりません|: *: not found|* not found in PATH|*: not found in PATH|' +
+  "failed to run command '*'|failed to run command ‘*’|Could not find program '*'|Could not find `*` installation|" +
+  `'*' is not recognized|term '*' is not|'*'은(는) 내부|Befehl "*" ist entweder|'*' は、内部コマンド|` +
+  'exec: "*": exec|make: *: No such file|env: *: No such file|' +
+  "env: '*': No such file|env: ‘*’: No such file|spawn * ENOENT|" +
+  'Cannot run program "*"|linker `*` not found|' +
+  "'*' is not a docker command|'*' is not a git command|no such command: `*`|unknown command: *|Error: not found: *"
+).split('|');
 
 /** The program that a shell, make or an image did not find. */
 export function missingProgram(text: string): string | undefined {
-  for (const [before, after] of AROUND_PROGRAM) {
+  for (const around of AROUND_PROGRAM) {
+    const [before = '', after = ''] = around.split('*');
     const name =
       before.length > after.length ? nameBehind(text, before, after) : nameBefore(text, before, after);
     if (name !== '') return name;
@@ -131,15 +91,8 @@ function nameBefore(text: string, before: string, after: string): string {
 
 /** Letters, digits, `+`, `-`, `.`, `_`. */
 function isOfName(code: number): boolean {
-  const lower = code | 0x20;
-  return (
-    (lower >= 0x61 && lower <= 0x7a) ||
-    (code >= 0x30 && code <= 0x39) ||
-    code === 0x2b ||
-    code === 0x2d ||
-    code === 0x2e ||
-    code === 0x5f
-  );
+  const isDigit = code >= 0x30 && code <= 0x39;
+  return isLetter(code | 0x20) || isDigit || code === 0x2b || code === 0x2d || code === 0x2e || code === 0x5f;
 }
 
 /** By what a program, or a language, is known in what is printed. */
@@ -223,13 +176,9 @@ export function causesIn(text: string): Causes {
 /** Whether the text may name one of these causes: cheaper than looking for all. */
 export function mayName(text: string, causes: ReadonlySet<number>): boolean {
   const lower = text.toLowerCase();
-  for (const cause of causes) for (const parts of wordingsOf(cause)) if (hasAll(lower, parts)) return true;
+  const isIn = (part: string) => lower.includes(part);
+  for (const cause of causes) for (const parts of wordingsOf(cause)) if (parts.every(isIn)) return true;
   return false;
-}
-
-function hasAll(text: string, parts: readonly string[]): boolean {
-  for (const part of parts) if (!text.includes(part)) return false;
-  return true;
 }
 
 /** Each wording of a cause, as the parts that follow one another. */
@@ -244,9 +193,8 @@ export function wordingsOf(cause: number): string[][] {
   return wordings;
 }
 
-function partsOf(wording: string): string[] {
-  return wording.charCodeAt(0) === GAPS ? wording.slice(1).split('*') : [wording];
-}
+const partsOf = (wording: string) =>
+  wording.charCodeAt(0) === GAPS ? wording.slice(1).split('*') : [wording];
 
 /** `enotfound` is not in `ModuleNotFoundError`. */
 function holds(text: string, wording: string): boolean {
@@ -260,9 +208,7 @@ function isWordStart(text: string, at: number): boolean {
   return at === 0 || !isLetter(text.charCodeAt(at)) || !isLetter(text.charCodeAt(at - 1));
 }
 
-function isLetter(code: number): boolean {
-  return code >= 0x61 && code <= 0x7a;
-}
+const isLetter = (code: number): boolean => code >= 0x61 && code <= 0x7a;
 
 /** Whether the parts of the wording stand in the text one after the other, on one line. */
 function holdsParts(text: string, wording: string): boolean {

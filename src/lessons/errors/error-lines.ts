@@ -42,7 +42,7 @@ const TELLING =
  * only where a first letter calls for them: a hook pays for each that it uses once.
  */
 export function tellingLines(output: string): string[] {
-  const lines = withoutMiddle(withoutTags(output).split('\n'));
+  const lines = ends(withoutTags(output).split('\n'), LINES_MAX);
   const start = behindScript(lines);
   const kept: string[] = [];
   let codeDepth = Number.POSITIVE_INFINITY;
@@ -64,9 +64,9 @@ function withoutTags(text: string): string {
   return text.includes(TAG) ? text.replaceAll(`<${TAG}`, '').replaceAll(`</${TAG}`, '') : text;
 }
 
-function withoutMiddle(lines: string[]): string[] {
-  const half = LINES_MAX / 2;
-  return lines.length <= LINES_MAX ? lines : [...lines.slice(0, half), ...lines.slice(-half)];
+/** The first and the last of the lines. */
+function ends(lines: string[], most: number): string[] {
+  return lines.length <= most ? lines : [...lines.slice(0, most / 2), ...lines.slice(-most / 2)];
 }
 
 /** The exit code comes first, then the lines in which a package manager repeats the script. */
@@ -84,41 +84,28 @@ function keepIfTelling(text: string, kept: string[]): void {
   const isOfNpm = text.startsWith('npm ') || text.startsWith('gyp ');
   const said = isOfNpm ? text.replace(OF_NPM, '') : text.replace(OF_MAKE, 'make: ');
   const message = mayHavePrefix(said) ? said.replace(PREFIX, '') : said;
-  if (!hasWord(message) || isOther(message)) return;
-  if (isOfNpm && isOtherOfNpm(message)) return;
+  if (!hasWord(message) || isOther(message, isOfNpm)) return;
   kept.push(message.slice(0, LINE_LENGTH_MAX));
 }
 
 function mayHavePrefix(text: string): boolean {
-  return (
-    !isLetter(text.charCodeAt(0)) ||
-    text.startsWith('E ') ||
-    text.startsWith('FAILED ') ||
-    text.startsWith('remote: ')
-  );
+  if (!isLetter(text.charCodeAt(0))) return true;
+  return text.startsWith('E ') || text.startsWith('FAILED ') || text.startsWith('remote: ');
 }
 
-function isOther(text: string): boolean {
-  if (OTHER_FIRST_WORDS.includes(` ${firstWord(text)} `)) return true;
+function isOther(text: string, isOfNpm: boolean): boolean {
+  const blank = text.indexOf(' ');
+  const firstWord = ` ${blank < 0 ? text : text.slice(0, blank)} `;
+  if (OTHER_FIRST_WORDS.includes(firstWord)) return true;
+  if (isOfNpm && (OTHER_OF_NPM.includes(firstWord) || text.startsWith('code ELIFECYCLE'))) return true;
   if (!isLetter(text.charCodeAt(0)) && CODE_OR_COUNT.test(text)) return true;
   for (const beginning of OTHER_BEGINNINGS) if (text.startsWith(beginning)) return true;
   return false;
 }
 
-function isOtherOfNpm(text: string): boolean {
-  return OTHER_OF_NPM.includes(` ${firstWord(text)} `) || text.startsWith('code ELIFECYCLE');
-}
-
-function firstWord(text: string): string {
-  const blank = text.indexOf(' ');
-  return blank < 0 ? text : text.slice(0, blank);
-}
-
 function isLetter(code: number): boolean {
-  const lower = code | 0x20;
-  return (
-    (lower >= 0x61 && lower <= 0x7a) || (code >= 0xc0 && code < 0x2000) || (code >= 0x3040 && code < 0xd7a4)
-  );
+  const isLatin = (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a;
+  return isLatin || (code >= 0xc0 && code < 0x2000) || (code >= 0x3040 && code < 0xd7a4);
 }
 
 /** Two letters in a row: not `^^^^`, `---`, `x = 1`. */
@@ -129,16 +116,15 @@ function hasWord(text: string): boolean {
   return false;
 }
 
-/** The first and the last of those that sound like an error. */
+/** Those that sound like an error. */
 function mostTelling(lines: string[]): string[] {
   const telling = lines.filter((line) => TELLING.test(line));
-  const from = telling.length > 0 ? telling : lines;
-  const half = KEPT_MAX / 2;
-  return from.length <= KEPT_MAX ? from : [...from.slice(0, half), ...from.slice(-half)];
+  return ends(telling.length > 0 ? telling : lines, KEPT_MAX);
 }
 
 /** Names: what is other in one place than in the next. */
 const QUOTED = /"[^"\n]*"|`[^`\n]*[`']|‘[^’\n]*’|“[^”\n]*”|(?<![A-Za-z\d])'[^'\n]*'/g;
+const QUOTES = '"\'`“‘';
 /** Quoted, but part of the message: keywords, and whole sentences. */
 const SAID =
   /^.(?:null|undefined|none|nonetype|string|number|never|unknown|any|void|boolean|object|await|default).$|(?:\S+ ){3}/i;
@@ -189,11 +175,9 @@ export function weighWords(line: string, weights: Map<string, number>): string[]
 }
 
 function withoutNames(line: string): string {
-  const hasQuotes = line.includes('"') || line.includes("'") || line.includes('`') || line.includes('“');
-  const said =
-    hasQuotes || line.includes('‘')
-      ? line.replace(QUOTED, (quoted) => (SAID.test(quoted) ? quoted : ' '))
-      : line;
+  let hasQuotes = false;
+  for (const mark of QUOTES) hasQuotes ||= line.includes(mark);
+  const said = hasQuotes ? line.replace(QUOTED, (quoted) => (SAID.test(quoted) ? quoted : ' ')) : line;
   return said.includes('/') || said.includes('\\') ? said.replace(PLACE, ' ') : said;
 }
 
@@ -214,25 +198,20 @@ function isObject(message: string, word: string): boolean {
 }
 
 /** A word in lower case, and as it is compared. */
-type Word = {
-  readonly word: string;
-  readonly key: string;
-  readonly weight: number;
-  readonly isIdentifier: boolean;
-};
-
-function weigh(text: string, wordCount: number): Word {
-  const bare = withoutEnd(text);
+function weigh(text: string, wordCount: number) {
+  // The end of a sentence is no part of its last word.
+  let end = text.length;
+  while (end > 0 && '.$_'.includes(text[end - 1] as string)) end--;
+  const bare = text.slice(0, end);
   const word = bare.toLowerCase();
-  const key = keyOf(word);
-  if (word.length < 2 || SILENT.includes(` ${word} `)) return { word, key, weight: 0, isIdentifier: false };
-  if (FAINT.includes(` ${key} `)) return { word, key, weight: FAINT_WEIGHT, isIdentifier: false };
+  const plain = { word, key: keyOf(word), weight: 1, isIdentifier: false };
+  if (word.length < 2 || SILENT.includes(` ${word} `)) return { ...plain, weight: 0 };
+  if (FAINT.includes(` ${plain.key} `)) return { ...plain, weight: FAINT_WEIGHT };
   if (isException(word)) {
     const weight = wordCount <= 2 ? LONE_EXCEPTION_WEIGHT : EXCEPTION_WEIGHT;
-    return { word, key: word.slice(word.lastIndexOf('.') + 1), weight, isIdentifier: false };
+    return { ...plain, key: word.slice(word.lastIndexOf('.') + 1), weight };
   }
-  if (IDENTIFIER.test(bare)) return { word, key: word, weight: NAME_WEIGHT, isIdentifier: true };
-  return { word, key, weight: 1, isIdentifier: false };
+  return IDENTIFIER.test(bare) ? { word, key: word, weight: NAME_WEIGHT, isIdentifier: true } : plain;
 }
 
 /** The beginning of a word, which its forms share: two syllables in Korean, six letters else, never a plural's `s`. */
@@ -240,13 +219,6 @@ function keyOf(word: string): string {
   if (word.charCodeAt(0) >= HANGUL_FIRST) return word.slice(0, HANGUL_STEM_LENGTH);
   const isPlural = word.length > 4 && word.endsWith('s') && !word.endsWith('ss');
   return (isPlural ? word.slice(0, -1) : word).slice(0, STEM_LENGTH);
-}
-
-/** The end of a sentence is no part of its last word. */
-function withoutEnd(word: string): string {
-  let end = word.length;
-  while (end > 0 && '.$_'.includes(word[end - 1] as string)) end--;
-  return word.slice(0, end);
 }
 
 function isException(word: string): boolean {

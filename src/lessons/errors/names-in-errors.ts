@@ -92,10 +92,7 @@ const FIRST_SENTENCE = 1.5;
  * The first names in which two errors differ. Most of the lines that say the same decide, by the names that stand first
  * in them; without any, the two lines that are nearest, or whether the errors share any name at all.
  */
-export function differingIn(
-  asked: readonly NamedLine[],
-  known: readonly NamedLine[],
-): NamesThatDiffer | undefined {
+export function differingIn(asked: readonly NamedLine[], known: readonly NamedLine[]) {
   const verdicts = known.flatMap((line) => verdictOn(line, asked) ?? []);
   if (verdicts.length > 0) {
     const first = verdicts.find(({ isSentence }) => isSentence);
@@ -104,10 +101,16 @@ export function differingIn(
       balance += (one === first ? FIRST_SENTENCE : 1) * (one.differing === undefined ? 1 : -1);
     return balance > 0 ? undefined : verdicts.find(({ differing }) => differing)?.differing;
   }
-  const near = nearestLines(asked, known);
-  if (near !== undefined) return differingFirst(near.asked.names, near.known.names);
-  const [all, others] = [asked, known].map((lines) => lines.flatMap(({ names }) => names));
-  return shareName(asked, known) ? undefined : differingFirst(all ?? [], others ?? []);
+  let nearest: { share: number; asked: NamedLine; known: NamedLine } | undefined;
+  for (const line of known) {
+    for (const one of asked) {
+      const share = shareOf(one.words, line.words);
+      if (share >= NEAR_LINE && share > (nearest?.share ?? 0)) nearest = { share, asked: one, known: line };
+    }
+  }
+  if (nearest !== undefined) return differingFirst(nearest.asked.names, nearest.known.names);
+  const [all = [], others = []] = [asked, known].map((lines) => lines.flatMap(({ names }) => names));
+  return shareName(asked, known) ? undefined : differingFirst(all, others);
 }
 
 /** Whether any line of one names what any line of the other does. */
@@ -120,41 +123,23 @@ type Verdict = { readonly differing: NamesThatDiffer | undefined; readonly isSen
 
 /** Whether a known line names what one of those asked about that say the same names; undefined when there is none. */
 function verdictOn(known: NamedLine, asked: readonly NamedLine[]): Verdict | undefined {
-  if (known.names.length === 0) return undefined;
-  const isSentence = known.words.size > 0;
-  let verdict: Verdict | undefined;
-  for (const { words, names } of asked) {
-    if (names.length === 0 || shareOf(words, known.words) < SAME_LINE) continue;
-    const differing = differingFirst(names, known.names);
-    if (differing === undefined) return { differing, isSentence };
-    verdict ??= { differing, isSentence };
-  }
-  return verdict;
-}
-
-function nearestLines(asked: readonly NamedLine[], known: readonly NamedLine[]) {
-  let nearest: { share: number; asked: NamedLine; known: NamedLine } | undefined;
-  for (const other of known) {
-    for (const one of asked) {
-      const share = shareOf(one.words, other.words);
-      if (share >= NEAR_LINE && share > (nearest?.share ?? 0)) nearest = { share, asked: one, known: other };
-    }
-  }
-  return nearest;
+  const alike = asked.filter(
+    ({ words, names }) => names.length > 0 && shareOf(words, known.words) >= SAME_LINE,
+  );
+  if (known.names.length === 0 || alike.length === 0) return undefined;
+  const differing = alike.map(({ names }) => differingFirst(names, known.names));
+  const isSame = differing.includes(undefined);
+  return { differing: isSame ? undefined : differing[0], isSentence: known.words.size > 0 };
 }
 
 /** Which port it is decides first; then the first name, unless the other error has it at another place. */
 function differingFirst(asked: readonly string[], known: readonly string[]): NamesThatDiffer | undefined {
-  const [port, otherPort] = [asked.find(isPort), known.find(isPort)];
+  const [port, otherPort] = [asked, known].map((names) => names.find((name) => name.startsWith(':')));
   if (port !== undefined && otherPort !== undefined && port !== otherPort)
     return { asked: port, known: otherPort };
   const [first, other] = [asked[0], known[0]];
   if (first === undefined || other === undefined) return undefined;
   return has(asked, other) || has(known, first) ? undefined : { asked: first, known: other };
-}
-
-function isPort(name: string): boolean {
-  return name.startsWith(':');
 }
 
 /** `LoggerFactory` is `org.slf4j.LoggerFactory`. */

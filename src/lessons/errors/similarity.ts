@@ -1,14 +1,4 @@
-import {
-  type Causes,
-  causesIn,
-  codesDiffer,
-  codesIn,
-  equalCodes,
-  mayName,
-  missingProgram,
-  programsIn,
-  wordingsOf,
-} from './error-causes.ts';
+import * as marks from './error-causes.ts';
 import { isHint, tellingLines, weighWords } from './error-lines.ts';
 import {
   differingIn,
@@ -29,15 +19,7 @@ import {
 const SIMILARITY_MIN = 0.68;
 
 /** What an error is compared by. */
-export type ErrorTraits = {
-  /** As it was printed: it says which programs speak. */
-  readonly text: string;
-  readonly lines: readonly string[];
-  /** The words of the telling lines, as they are compared, with their weights. */
-  readonly weights: ReadonlyMap<string, number>;
-  /** The telling words of each line, in lower case, to search for. */
-  readonly words: readonly (readonly string[])[];
-};
+export type ErrorTraits = Readonly<ReturnType<typeof errorTraits>>;
 
 /** Less than this in common is little, however little else there is. */
 const SHARED_MIN = 2.3;
@@ -50,11 +32,12 @@ const SAME_CODE = 0.5;
 const LONGER_FACTOR = 0.06;
 
 /** What the text of an error is compared by. */
-export function errorTraits(text: string): ErrorTraits {
-  const lines = tellingLines(text);
+export function errorTraits(text: string) {
+  const lines: readonly string[] = tellingLines(text);
+  /** The words of the telling lines, as they are compared. */
   const weights = new Map<string, number>();
-  const words: string[][] = [];
-  for (const line of lines) words.push(weighWords(line, weights));
+  /** The telling words of each line, in lower case, to search for. */
+  const words: readonly (readonly string[])[] = lines.map((line) => weighWords(line, weights));
   return { text, lines, weights, words };
 }
 
@@ -83,48 +66,42 @@ export function namesOf(traits: ErrorTraits): string[] {
   return linesOf(traits).flatMap(({ names }) => names);
 }
 
-const namedLines = new WeakMap<ErrorTraits, readonly NamedLine[]>();
-
-function linesOf(traits: ErrorTraits): readonly NamedLine[] {
-  const known = namedLines.get(traits) ?? traits.lines.filter((line) => !isHint(line)).map(wordsAndNames);
-  namedLines.set(traits, known);
-  return known;
+/** What is found once of each error. */
+function once<T extends object>(find: (traits: ErrorTraits) => T): (traits: ErrorTraits) => T {
+  const found = new WeakMap<ErrorTraits, T>();
+  return (traits) => {
+    const known = found.get(traits) ?? find(traits);
+    found.set(traits, known);
+    return known;
+  };
 }
+
+const linesOf = once(({ lines }): readonly NamedLine[] =>
+  lines.filter((line) => !isHint(line)).map(wordsAndNames),
+);
 
 /** Whether codes, programs or causes say that these are different errors, however alike the words. */
 export function areDifferent(left: ErrorTraits, right: ErrorTraits): boolean {
   return contradict(marksOf(left), marksOf(right));
 }
 
-type Marks = {
-  readonly causes: Causes;
-  readonly codes: ReadonlySet<string>;
-  readonly program: string | undefined;
-  /** By their place in their table. */
-  readonly programs: ReadonlySet<number>;
-};
-
-const marksOfTraits = new WeakMap<ErrorTraits, Marks>();
-
-function marksOf(traits: ErrorTraits): Marks {
-  const known = marksOfTraits.get(traits);
-  if (known) return known;
-  const text = traits.lines.join('\n');
-  const marks = {
-    causes: causesIn(text),
-    codes: codesIn(text),
-    program: missingProgram(text),
-    programs: programsIn(traits.text),
+const marksOf = once(({ text, lines }) => {
+  const told = lines.join('\n');
+  return {
+    causes: marks.causesIn(told),
+    codes: marks.codesIn(told),
+    program: marks.missingProgram(told),
+    programs: marks.programsIn(text),
   };
-  marksOfTraits.set(traits, marks);
-  return marks;
-}
+});
+
+type Marks = ReturnType<typeof marksOf>;
 
 /** Whether a text may name a cause, code or missing program of this error: cheaper than a comparison. */
 export function mayShareMark(traits: ErrorTraits, text: string): boolean {
   const { causes, codes, program } = marksOf(traits);
   if (program !== undefined && text.includes(program)) return true;
-  return mayName(text, causes.telling) || (codes.size > 0 && shares(codes, codesIn(text)));
+  return marks.mayName(text, causes.telling) || (codes.size > 0 && shares(codes, marks.codesIn(text)));
 }
 
 function similarityOfMarks(asked: ErrorTraits, known: ErrorTraits, byWords: number): number {
@@ -146,9 +123,8 @@ function similarityOfMarks(asked: ErrorTraits, known: ErrorTraits, byWords: numb
 
 function contradict(left: Marks, right: Marks): boolean {
   if (left.program !== undefined && right.program !== undefined) return left.program !== right.program;
-  if (codesDiffer(left.codes, right.codes)) return true;
-  const mine = left.causes;
-  const others = right.causes;
+  if (marks.codesDiffer(left.codes, right.codes)) return true;
+  const [mine, others] = [left.causes, right.causes];
   if (shares(mine.telling, others.telling)) return false;
   if (mine.telling.size > 0 && others.telling.size > 0) return true;
   if (shares(left.codes, right.codes) || !namesAny(mine) || !namesAny(others)) return false;
@@ -156,9 +132,7 @@ function contradict(left: Marks, right: Marks): boolean {
   return isTold || !shares(mine.general, others.general);
 }
 
-function namesAny({ telling, general }: Causes): boolean {
-  return telling.size + general.size > 0;
-}
+const namesAny = ({ telling, general }: marks.Causes): boolean => telling.size + general.size > 0;
 
 function shares<T>(left: ReadonlySet<T>, right: ReadonlySet<T>): boolean {
   for (const item of left) if (right.has(item)) return true;
@@ -184,8 +158,7 @@ function wordSimilarity(left: ReadonlyMap<string, number>, right: ReadonlyMap<st
     most = Math.max(most, weight, other);
   }
   if (shared === 0) return 0;
-  const onlyLeft = remainder(left, right);
-  const onlyRight = remainder(right, left);
+  const [onlyLeft, onlyRight] = [remainder(left, right), remainder(right, left)];
   if (onlyLeft.sum + onlyRight.sum === 0) return 1;
   const shorter = Math.min(onlyLeft.sum, onlyRight.sum);
   const longer = Math.max(onlyLeft.sum, onlyRight.sum);
@@ -196,14 +169,13 @@ function wordSimilarity(left: ReadonlyMap<string, number>, right: ReadonlyMap<st
 }
 
 function remainder(words: ReadonlyMap<string, number>, others: ReadonlyMap<string, number>) {
-  let sum = 0;
-  let most = 0;
+  const rest = { sum: 0, most: 0 };
   for (const [word, weight] of words) {
     if (others.has(word)) continue;
-    sum += weight;
-    most = Math.max(most, weight);
+    rest.sum += weight;
+    rest.most = Math.max(rest.most, weight);
   }
-  return { sum, most };
+  return rest;
 }
 
 /** What stands beside the name of a missing program, in the languages of shells. */
@@ -218,8 +190,8 @@ export function markPhrases(traits: ErrorTraits): string[][] {
   const phrases: string[][] = [];
   if (program !== undefined) for (const word of FOUND) phrases.push([program, word]);
   else {
-    for (const code of codes) for (const equal of equalCodes(code)) phrases.push([equal]);
-    for (const cause of causes.telling) phrases.push(...wordingsOf(cause));
+    for (const code of codes) for (const equal of marks.equalCodes(code)) phrases.push([equal]);
+    for (const cause of causes.telling) phrases.push(...marks.wordingsOf(cause));
   }
   return phrases;
 }

@@ -7,31 +7,7 @@ import { isInformative, resolutionText } from '../errors/normalize-error.ts';
 import type { Evidence } from '../lesson.ts';
 
 /** Errors as a person sees them: never on a hook's path. */
-export type ErrorEntry = {
-  readonly id: number;
-  /** The form under which it is recognised. */
-  readonly error: string;
-  /** What happened, as it was printed. */
-  readonly said: string;
-  readonly raw: string | null;
-  /** Empty when the client named no directory. */
-  readonly project: string;
-  /** The tool that failed, when it is known. */
-  readonly tool: string | null;
-  readonly seen: number;
-  readonly solved: number;
-  readonly told: number;
-  readonly fix: string | null;
-  readonly resolvedBy: string | null;
-  /** Told in every project, because a person wants it so. */
-  readonly isShared: boolean;
-  /** `withdrawn`: what was told turned out wrong. Null when nobody has looked. */
-  readonly state: string | null;
-  /** What the fix rests on; null where nothing was counted. */
-  readonly evidence: FixEvidence | null;
-  /** When it was solved last; of an open error, when it happened last. */
-  readonly ts: string;
-};
+export type ErrorEntry = Readonly<ReturnType<typeof readEntry>>;
 
 export type FixEvidence = Pick<Evidence, 'sessions' | 'agents' | 'helped' | 'first' | 'last'>;
 
@@ -44,12 +20,8 @@ export type ErrorFilter = {
 /** The newest errors. */
 export function listErrors(filter: ErrorFilter, limit: number, db: Db): ErrorEntry[] {
   const { sql, values } = filterCondition(filter);
-  const rows = db.sqlite.all(
-    `SELECT * FROM error_kb WHERE ${sql} ORDER BY ts DESC, id DESC LIMIT ?`,
-    ...values,
-    limit,
-  );
-  return rows.map(readEntry);
+  const newest = `SELECT * FROM error_kb WHERE ${sql} ORDER BY ts DESC, id DESC LIMIT ?`;
+  return db.sqlite.all(newest, ...values, limit).map(readEntry);
 }
 
 /** The errors of these ids, in their order. */
@@ -68,23 +40,31 @@ export function filterCondition({ projects, state }: ErrorFilter): { sql: string
   return { sql: conditions.join(' AND '), values: [...(projects ?? [])] };
 }
 
-function readEntry(row: Row): ErrorEntry {
+function readEntry(row: Row) {
   const text = (value: unknown) => textIn(value) || null;
   return {
     id: Number(row.id),
+    /** The form under which it is recognised. */
     error: String(row.error_normalized),
+    /** What happened, as it was printed. */
     said: text(row.said) ?? String(row.error_normalized),
     raw: text(row.error_raw),
+    /** Empty when the client named no directory. */
     project: String(row.project_path),
+    /** The tool that failed, when it is known. */
     tool: readString(recordIn(row.resolution), 'tool') ?? null,
     seen: Number(row.seen_count),
     solved: Number(row.use_count ?? 0),
     told: Number(row.shown_count),
     fix: typeof row.resolution === 'string' ? resolutionText(row.resolution) : null,
     resolvedBy: text(row.resolved_by),
+    /** Told in every project, because a person wants it so. */
     isShared: typeof row.resolution === 'string' && row.shared === row.resolution,
+    /** `withdrawn`: what was told turned out wrong. Null when nobody has looked. */
     state: text(row.state),
+    /** What the fix rests on; null where nothing was counted. */
     evidence: readEvidence(row.evidence),
+    /** When it was solved last; of an open error, when it happened last. */
     ts: String(row.ts),
   };
 }
@@ -96,54 +76,43 @@ function readEvidence(value: unknown): FixEvidence | null {
 }
 
 /** Everything that is known of one error. */
-export type ErrorStory = ErrorEntry & {
-  /** Null when the events of that time are gone. */
-  readonly firstSeen: string | null;
-  readonly lastSeen: string | null;
-  /** When it was solved or told last. */
-  readonly lastUsed: string | null;
-  /** To whom it was told, oldest first, and how often it happened again after the first time. */
-  readonly tellings: readonly Telling[];
-  readonly cameBack: number;
-};
-
-/** `where`: a sub-agent's type, or 'after the error' for an agent that had just met it. */
-type Telling = { readonly ts: string; readonly where: string };
+export type ErrorStory = Readonly<NonNullable<ReturnType<typeof tellError>>>;
 
 /** One error with its whole story; undefined when there is none of this id. */
-export function tellError(id: number, db: Db): ErrorStory | undefined {
+export function tellError(id: number, db: Db) {
   const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
   if (row === undefined) return undefined;
   const entry = readEntry(row);
-  const seen = occurrences(entry, db);
   const tellings = tellingsOf(entry, db);
-  const [first] = tellings;
+  // The failure that was answered with it first is none that came back.
+  const seen = occurrences(entry, tellings[0]?.ts ?? NEVER, db);
   return {
     ...entry,
-    tool: entry.tool ?? seen.tool,
-    firstSeen: seen.first,
-    lastSeen: seen.last ?? (entry.fix === null ? entry.ts : null),
+    tool: entry.tool ?? textIn(seen?.tool),
+    /** Null when the events of that time are gone. */
+    firstSeen: textIn(seen?.first),
+    lastSeen: textIn(seen?.last) ?? (entry.fix === null ? entry.ts : null),
+    /** When it was solved or told last. */
     lastUsed: textIn(row.last_used),
+    /** To whom it was told, oldest first, and how often it happened again after the first time. */
     tellings,
-    cameBack: first === undefined ? 0 : countSince(entry, first.ts, db),
+    cameBack: Number(seen?.after ?? 0),
   };
 }
 
+/** Behind every time. */
+const NEVER = '~';
 const TELLINGS_MAX = 50;
 
-/** As far back as events and notes are kept. */
-function tellingsOf({ id, project, said }: ErrorEntry, db: Db): Telling[] {
+/** As far back as events and notes are kept; `where`: a sub-agent's type, or that the agent had just met the error. */
+function tellingsOf({ id, project, said }: ErrorEntry, db: Db) {
   const rows = db.sqlite.all(
     `SELECT ts, 'after the error' AS place FROM events
        WHERE project_path IS ?1 AND type = 'tool_error' AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ?2
      UNION ALL
      SELECT ts, COALESCE(agent_type, 'sub-agent') FROM given_contexts WHERE project_path = ?3 AND instr(text, ?4) > 0
      ORDER BY ts LIMIT ?5`,
-    project === '' ? null : project,
-    id,
-    project,
-    `- ${inertText(said, SAID_TOLD_MAX)} (`,
-    TELLINGS_MAX,
+    ...[project || null, id, project, `- ${inertText(said, SAID_TOLD_MAX)} (`, TELLINGS_MAX],
   );
   return rows.map(({ ts, place }) => ({ ts: String(ts), where: String(place) }));
 }
@@ -151,28 +120,14 @@ function tellingsOf({ id, project, said }: ErrorEntry, db: Db): Telling[] {
 /** So much of what happened is told. */
 const SAID_TOLD_MAX = 200;
 
-/** The failure that was answered with it is not one of them. */
-function countSince({ error, project }: ErrorEntry, ts: string, db: Db): number {
-  const row = db.sqlite.get(
-    `SELECT COUNT(*) AS count FROM events WHERE project_path IS ? AND type = 'tool_error' AND ts > ?
-       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
-    ...[project === '' ? null : project, ts, error],
-  );
-  return Number(row?.count ?? 0);
-}
-
-type Occurrences = Readonly<Record<'first' | 'last' | 'tool', string | null>>;
-
-/** As far back as events are kept. */
-function occurrences({ error, project }: ErrorEntry, db: Db): Occurrences {
-  const row = db.sqlite.get(
-    `SELECT MIN(ts) AS first, MAX(ts) AS last, json_extract(data, '$.tool') AS tool FROM events
+/** When it happened, and how often after a time, as far back as events are kept. */
+function occurrences({ error, project }: ErrorEntry, after: string, db: Db): Row | undefined {
+  return db.sqlite.get(
+    `SELECT MIN(ts) AS first, MAX(ts) AS last, SUM(ts > ?) AS after, json_extract(data, '$.tool') AS tool FROM events
      WHERE project_path IS ? AND type = 'tool_error'
        AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
-    project === '' ? null : project,
-    error,
+    ...[after, project || null, error],
   );
-  return { first: textIn(row?.first), last: textIn(row?.last), tool: textIn(row?.tool) };
 }
 
 /** Stores how a person says, in words, an error is solved. Nothing that is learnt replaces it. */
@@ -248,11 +203,7 @@ export function countShown(kbId: number, ts: string, db: Db): void {
 /** Returns true if this session has been told it: by the events of its failures, `told` of which is the row. */
 export function wasShown(kbId: number, sessionId: string, db: Db): boolean {
   if (!db.shape.has('error_kb', 'state')) return false;
-  const row = db.sqlite.get(
-    `SELECT 1 FROM events WHERE session_id = ? AND type = 'tool_error'
-       AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ? LIMIT 1`,
-    sessionId,
-    kbId,
-  );
-  return row !== undefined;
+  const sql = `SELECT 1 FROM events WHERE session_id = ? AND type = 'tool_error'
+    AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ? LIMIT 1`;
+  return db.sqlite.get(sql, sessionId, kbId) !== undefined;
 }

@@ -1,17 +1,7 @@
 import type { Db } from '../../database/connection.ts';
 import type { Row } from '../../database/sqlite.ts';
-import type { NamesThatDiffer } from '../errors/names-in-errors.ts';
 import { isInformative } from '../errors/normalize-error.ts';
-import {
-  areDifferent,
-  differingNames,
-  type ErrorTraits,
-  errorSimilarity,
-  errorTraits,
-  markPhrases,
-  mayShareMark,
-  namesOf,
-} from '../errors/similarity.ts';
+import * as alike from '../errors/similarity.ts';
 import { type ErrorFilter, filterCondition } from './error-entries.ts';
 import { findResolution, type KnownError, knownError, type Scope, tellableScopes } from './told-lessons.ts';
 
@@ -45,12 +35,7 @@ export function searchErrors({ text, filter, ownProject, limit }: ErrorSearch, d
          ORDER BY id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ?) DESC,
            project_path IN (SELECT value FROM json_each(?)) DESC, bm25(error_kb_text, ${WEIGHTS}), id DESC
          LIMIT ?`,
-        expression,
-        ...values,
-        JSON.stringify(found),
-        phrase,
-        JSON.stringify(ownProject),
-        left,
+        ...[expression, ...values, JSON.stringify(found), phrase, JSON.stringify(ownProject), left],
       )
       .map((row) => Number(row.id));
   const all = matching(words.map(termOf).join(' AND '), limit, []);
@@ -97,64 +82,49 @@ const LINES_SEARCHED = 3;
 const NAMES_SEARCHED = 2;
 const MARKS_SEARCHED = 24;
 
-type Candidate = { readonly id: number; readonly text: string; readonly useCount: number };
-
-/** A solved error like this one; `differing`: it is only alike, of something of another name. */
-type SimilarError = { readonly id: number; readonly differing: NamesThatDiffer | undefined };
-
 /** The solved error within the scope that is most like this one, first of those of the same names; undefined when none is near enough. */
-function mostSimilarError(asked: ErrorTraits, scope: Scope, db: Db): SimilarError | undefined {
-  let best: (SimilarError & { similarity: number; useCount: number }) | undefined;
+function mostSimilarError(asked: alike.ErrorTraits, scope: Scope, db: Db) {
+  type Similar = Pick<KnownError, 'id' | 'useCount' | 'differing'> & { readonly similarity: number };
+  let best: Similar | undefined;
   for (const { id, text, useCount } of nearest(asked, candidates(asked, scope, db))) {
     if (best !== undefined && best.similarity >= SIMILARITY_ENOUGH) break;
-    const known = errorTraits(text);
-    const likeness = errorSimilarity(asked, known);
+    const known = alike.errorTraits(text);
+    const likeness = alike.errorSimilarity(asked, known);
     if (likeness === 0) continue;
-    const differing = differingNames(asked, known);
+    const differing = alike.differingNames(asked, known);
     const similarity = differing === undefined ? likeness : likeness * OTHER_NAME;
-    const isBetter =
-      best === undefined ||
-      similarity > best.similarity ||
-      (similarity === best.similarity && useCount > best.useCount);
-    if (isBetter) best = { id, differing, similarity, useCount };
+    const ahead = similarity - (best?.similarity ?? 0) || useCount - (best?.useCount ?? 0);
+    if (ahead > 0) best = { id, differing, similarity, useCount };
   }
   return best;
 }
 
 /** The errors with a mark of this one, then those that share most of its words: a close comparison costs. */
-function nearest(asked: ErrorTraits, rows: readonly Row[]): Candidate[] {
-  const words = [...asked.words, namesOf(asked).map((name) => name.toLowerCase())];
-  const found: { known: Candidate; shared: number }[] = [];
-  for (const row of rows) {
-    const known = { id: Number(row.id), text: String(row.text), useCount: Number(row.use_count ?? 0) };
-    const text = known.text.toLowerCase();
-    let shared = mayShareMark(asked, known.text) ? MARK_SHARED : 0;
-    for (const group of words) for (const word of group) if (text.includes(word)) shared += word.length;
-    found.push({ known, shared });
-  }
-  found.sort((left, right) => right.shared - left.shared);
-  return found.slice(0, COMPARED_MAX).map(({ known }) => known);
+function nearest(asked: alike.ErrorTraits, rows: readonly Row[]) {
+  const words = [...asked.words, alike.namesOf(asked).map((name) => name.toLowerCase())];
+  const found = rows.map(({ id, text, use_count }) => {
+    const [said, lower] = [String(text), String(text).toLowerCase()];
+    let shared = alike.mayShareMark(asked, said) ? MARK_SHARED : 0;
+    for (const group of words) for (const word of group) if (lower.includes(word)) shared += word.length;
+    return { id: Number(id), text: said, useCount: Number(use_count ?? 0), shared };
+  });
+  return found.sort((left, right) => right.shared - left.shared).slice(0, COMPARED_MAX);
 }
 
 /**
  * Errors with two of the longest words, with the longest words of one of several lines, or with the same code or cause
  * in other words. Where there are too many, also those of the same names, and those with all words of a line.
  */
-function candidates(asked: ErrorTraits, scope: Scope, db: Db): Row[] {
-  const all: string[] = [];
-  const several: (readonly string[])[] = [];
-  for (const words of asked.words) {
-    all.push(...words);
-    if (words.length > 1 && several.length < LINES_SEARCHED) several.push(words);
-  }
-  const expressions = pairsOf(longestOf(all, WORDS_SEARCHED));
+function candidates(asked: alike.ErrorTraits, scope: Scope, db: Db): Row[] {
+  const several = asked.words.filter(({ length }) => length > 1).slice(0, LINES_SEARCHED);
+  const expressions = pairsOf(longestOf(asked.words.flat(), WORDS_SEARCHED));
   if (several.length > 1)
     for (const words of several) expressions.push(together(longestOf(words, WORDS_SEARCHED)));
-  for (const phrases of markPhrases(asked).slice(0, MARKS_SEARCHED))
+  for (const phrases of alike.markPhrases(asked).slice(0, MARKS_SEARCHED))
     expressions.push(`${together(phrases)}*`); // Korean and Japanese words go on behind what is searched for.
   const rows = search(expressions, scope, db);
   if (rows.length < CANDIDATES_MAX) return rows;
-  const named = namesOf(asked).slice(0, NAMES_SEARCHED).map(asPhrase);
+  const named = alike.namesOf(asked).slice(0, NAMES_SEARCHED).map(asPhrase);
   const whole = several.map((words) => together(words.slice(0, WORDS_TOGETHER)));
   const nearer = [...search(named, scope, db), ...search(whole, scope, db), ...rows];
   return [...new Map(nearer.map((row) => [row.id, row])).values()];
@@ -162,23 +132,16 @@ function candidates(asked: ErrorTraits, scope: Scope, db: Db): Row[] {
 
 /** Long words are rare words. */
 function longestOf(words: readonly string[], most: number): string[] {
-  const distinct: string[] = [];
-  for (const word of words) if (!distinct.includes(word)) distinct.push(word);
-  return distinct.sort((left, right) => right.length - left.length).slice(0, most);
+  return [...new Set(words)].sort((left, right) => right.length - left.length).slice(0, most);
 }
 
 /** Any two of the words; the one when there is no other. */
 function pairsOf(words: readonly string[]): string[] {
-  if (words.length < 2) return [...words].map(asPhrase);
-  const pairs: string[] = [];
-  for (let index = 0; index < words.length - 1; index++) {
-    const others = words
-      .slice(index + 1)
-      .map(asPhrase)
-      .join(' OR ');
-    pairs.push(`${asPhrase(words[index] as string)} AND (${others})`);
-  }
-  return pairs;
+  const phrases = words.map(asPhrase);
+  if (phrases.length < 2) return phrases;
+  return phrases
+    .slice(0, -1)
+    .map((phrase, index) => `${phrase} AND (${phrases.slice(index + 1).join(' OR ')})`);
 }
 
 /** The newest solved errors that fit any of the expressions. */
@@ -189,19 +152,13 @@ function search(expressions: readonly string[], scope: Scope, db: Db): Row[] {
      FROM (SELECT rowid AS found FROM error_kb_text WHERE error_kb_text MATCH ? ORDER BY rowid DESC LIMIT ?)
      CROSS JOIN error_kb ON id = found WHERE typeof(resolution) = 'text' AND ${scope.sql} LIMIT ?`,
     `{error raw} : ((${expressions.join(') OR (')}))`,
-    FOUND_MAX,
-    scope.value,
-    CANDIDATES_MAX,
+    ...[FOUND_MAX, scope.value, CANDIDATES_MAX],
   );
 }
 
-function together(phrases: readonly string[]): string {
-  return phrases.map(asPhrase).join(' AND ');
-}
+const together = (phrases: readonly string[]): string => phrases.map(asPhrase).join(' AND ');
 
-function asPhrase(text: string): string {
-  return `"${text.replaceAll('"', ' ')}"`;
-}
+const asPhrase = (text: string): string => `"${text.replaceAll('"', ' ')}"`;
 
 const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count, project_path';
 const SAME_MAX = 8;
@@ -225,20 +182,19 @@ export function searchErrorKB(
   for (const scope of tellableScopes(projectPath, db)) {
     const same = sameError(normalizedError, text, scope, db);
     if (same !== undefined && same.differing === undefined) return same;
-    const alike = alikeError(normalizedError, text, scope, db);
-    const known = alike?.differing === undefined ? (alike ?? same) : (same ?? alike);
+    const similar = alikeError(normalizedError, text, scope, db);
+    const known = similar?.differing === undefined ? (similar ?? same) : (same ?? similar);
     if (known !== undefined) return known;
   }
   return null;
 }
 
 function alikeError(normalizedError: string, text: string, scope: Scope, db: Db): KnownError | undefined {
-  const similar = mostSimilarError(errorTraits(text), scope, db);
-  if (similar === undefined) return undefined;
-  const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, similar.id);
-  return row && isOfProgram(normalizedError, String(row.error_normalized))
-    ? { ...knownError(row, scope), differing: similar.differing }
-    : undefined;
+  const { id, differing } = mostSimilarError(alike.errorTraits(text), scope, db) ?? {};
+  if (id === undefined) return undefined;
+  const row = db.sqlite.get(`SELECT ${KB_COLUMNS} FROM error_kb WHERE id = ?`, id);
+  const isOne = row !== undefined && isOfProgram(normalizedError, String(row.error_normalized));
+  return isOne ? { ...knownError(row, scope), differing } : undefined;
 }
 
 /** Between what was printed and what was called in a key; see lessons/failure.ts. */
@@ -258,18 +214,16 @@ function sameError(normalizedError: string, text: string, scope: Scope, db: Db):
   const rows = db.sqlite.all(
     `SELECT ${KB_COLUMNS}, error_raw FROM error_kb WHERE error_normalized = ? AND typeof(resolution) = 'text'
        AND ${scope.sql} ORDER BY use_count DESC LIMIT ?`,
-    normalizedError,
-    scope.value,
-    SAME_MAX,
+    ...[normalizedError, scope.value, SAME_MAX],
   );
   let similar: KnownError | undefined;
   for (const row of rows) {
     const known = knownError(row, scope);
     if (row.error_raw === null || text.startsWith(String(row.error_raw))) return known;
-    const stored = errorTraits(String(row.error_raw));
-    const asked = errorTraits(text.slice(0, TEXT_STORED));
-    if (areDifferent(asked, stored)) continue;
-    const differing = differingNames(asked, stored);
+    const stored = alike.errorTraits(String(row.error_raw));
+    const asked = alike.errorTraits(text.slice(0, TEXT_STORED));
+    if (alike.areDifferent(asked, stored)) continue;
+    const differing = alike.differingNames(asked, stored);
     if (differing === undefined) return known;
     similar ??= { ...known, differing };
   }

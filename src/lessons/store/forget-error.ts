@@ -1,41 +1,32 @@
-import { isRecord, parseJson } from '../../core/guards.ts';
+import { readTexts } from '../../core/guards.ts';
 import { inertText } from '../../core/inert-text.ts';
 import { fingerprint } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
-import { type Row, sqliteErrorCode, type Value } from '../../database/sqlite.ts';
-
-/** How much of each kind was deleted. */
-export type Forgotten = {
-  readonly errors: number;
-  readonly events: number;
-  /** Summaries of sessions that named it; they are kept without it. */
-  readonly summaries: number;
-  /** Notes of what agents were given that quoted it. */
-  readonly contexts: number;
-  /** Answers of an analysis that quoted it, and suggested lessons of it. */
-  readonly analyses: number;
-};
+import { type Row, recordIn, sqliteErrorCode, type Value } from '../../database/sqlite.ts';
 
 /**
  * Deletes an error, known by its normalised text, in every project, and makes sure that it is not recorded again: what
- * stays is a fingerprint. All of it or nothing. The bytes of what was deleted are overwritten; see eraseTraces().
+ * stays is a fingerprint. All of it or nothing; returns how much of each kind. The bytes of what was deleted are
+ * overwritten; see eraseTraces().
  */
-export function forgetError(error: string, ts: string, db: Db): Forgotten {
+export function forgetError(error: string, ts: string, db: Db) {
   const { sqlite } = db;
   sqlite.exec('PRAGMA secure_delete = ON');
   return sqlite.transaction(() => {
     const wordings = wordingsOf(error, db);
-    sqlite.run(
-      'INSERT OR IGNORE INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)',
-      fingerprint(error),
-      ts,
-    );
+    const forgotten = 'INSERT OR IGNORE INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)';
+    sqlite.run(forgotten, fingerprint(error), ts);
     return {
       errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
       events: sqlite.run(`DELETE FROM events WHERE ${IS_EVENT_OF}`, error).changes,
+      /** Of sessions that named it; they are kept without it. */
       summaries: cleanSummaries(wordings, db),
+      /** Notes of what agents were given that quoted it. */
       contexts: deleteContexts(wordings, db),
-      analyses: deleteLessons(error, db) + deleteAnalyses(wordings, db),
+      /** Answers of an analysis that quoted it, and suggested lessons of it. */
+      analyses:
+        sqlite.run(`DELETE FROM suggestions WHERE ${OF_LESSON}`, error).changes +
+        deleteAnalyses(wordings, db),
     };
   });
 }
@@ -47,32 +38,21 @@ function wordingsOf(error: string, { sqlite }: Db): string[] {
   const rows = sqlite.all(
     `SELECT said FROM error_kb WHERE error_normalized = ?
      UNION SELECT json_extract(data, '$.said') FROM events WHERE ${IS_EVENT_OF}`,
-    error,
-    error,
+    ...[error, error],
   );
-  return [
-    error,
-    ...rows.map(({ said }) => said).filter((said) => typeof said === 'string' && said !== ''),
-  ].map(String);
+  return [error, ...readTexts(rows.map(({ said }) => said)).filter(Boolean)];
 }
 
 /** Those that have one of them as JSON writes it, and so also inside a longer text. */
 function deleteAnalyses(wordings: readonly string[], { sqlite }: Db): number {
-  let deleted = 0;
-  for (const wording of wordings) {
-    const written = JSON.stringify(wording).slice(1, -1);
-    deleted += sqlite.run('DELETE FROM analysis_cache WHERE instr(analysis, ?) > 0', written).changes;
-  }
-  return deleted;
+  const written = wordings.map((wording) => JSON.stringify(wording).slice(1, -1));
+  const sql = `DELETE FROM analysis_cache
+    WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(analysis, value) > 0)`;
+  return sqlite.run(sql, JSON.stringify(written)).changes;
 }
 
 /** What a model proposed to tell of it. */
-function deleteLessons(error: string, { sqlite }: Db): number {
-  return sqlite.run(
-    "DELETE FROM suggestions WHERE type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?",
-    error,
-  ).changes;
-}
+const OF_LESSON = "type = 'lesson' AND json_extract(details, '$.lesson.errorKey') = ?";
 
 const BATCH_ROWS = 500;
 
@@ -91,16 +71,23 @@ function cleanSummaries(wordings: readonly string[], db: Db): number {
   let changed = 0;
   const summaries = "SELECT * FROM events WHERE type = 'session_summary' AND id > ? ORDER BY id LIMIT ?";
   for (const { id, v, ts, session_id, project, project_path, data } of inBatches(summaries, db)) {
-    const summary = parseJson(String(data));
-    if (!isRecord(summary) || !Array.isArray(summary.uniqueErrors)) continue;
+    const summary = recordIn(data);
+    if (!Array.isArray(summary.uniqueErrors)) continue;
     const uniqueErrors = summary.uniqueErrors.filter((one) => !wordings.includes(one));
     if (uniqueErrors.length === summary.uniqueErrors.length) continue;
     db.sqlite.run('DELETE FROM events WHERE id = ?', Number(id));
     db.sqlite.run(
       `INSERT INTO events(id, v, type, ts, session_id, project, project_path, data)
        VALUES (?, ?, 'session_summary', ?, ?, ?, ?, ?)`,
-      ...([id, v, ts, session_id, project, project_path] as Value[]),
-      JSON.stringify({ ...summary, uniqueErrors }),
+      ...([
+        id,
+        v,
+        ts,
+        session_id,
+        project,
+        project_path,
+        JSON.stringify({ ...summary, uniqueErrors }),
+      ] as Value[]),
     );
     changed++;
   }
@@ -110,10 +97,9 @@ function cleanSummaries(wordings: readonly string[], db: Db): number {
 function deleteContexts(wordings: readonly string[], db: Db): number {
   let deleted = 0;
   const contexts = 'SELECT id, text FROM given_contexts WHERE id > ? ORDER BY id LIMIT ?';
-  for (const { id, text } of inBatches(contexts, db)) {
-    if (!wordings.some((wording) => quotesError(String(text), wording))) continue;
-    deleted += db.sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
-  }
+  for (const { id, text } of inBatches(contexts, db))
+    if (wordings.some((wording) => quotesError(String(text), wording)))
+      deleted += db.sqlite.run('DELETE FROM given_contexts WHERE id = ?', Number(id)).changes;
   return deleted;
 }
 
@@ -132,7 +118,7 @@ function quotesError(text: string, error: string): boolean {
   });
 }
 
-export type Erased = { readonly kind: 'erased' } | { readonly kind: 'failed'; readonly reason: string };
+type Erased = { readonly kind: 'erased' } | { readonly kind: 'failed'; readonly reason: string };
 
 /**
  * Removes what is left in the file of rows that were deleted or changed before, by whom and when ever: words in the

@@ -3,7 +3,7 @@ import type { Db } from '../../database/connection.ts';
 import type { Row } from '../../database/sqlite.ts';
 import { isInformative } from '../errors/normalize-error.ts';
 import type { Noise } from '../failure.ts';
-import type { ErrorGroup, Lesson, LoggedCall, LoggedPrompt, Outcome } from '../lesson.ts';
+import type { ErrorGroup, Lesson, LogEntry, Outcome } from '../lesson.ts';
 import { isForgotten } from './error-entries.ts';
 
 /** Where lessons come from, and which of them are shared: hooks read it in told-lessons.ts. */
@@ -15,12 +15,9 @@ export function isRepositoryKnown(projectPath: string, db: Db): boolean {
 
 /** Notes of which repository a path is a clone; null: of none that could have another. */
 export function noteRepository(projectPath: string, repository: string | null, db: Db): void {
-  db.sqlite.run(
-    `INSERT INTO repositories(project_path, repository) VALUES (?, ?)
-     ON CONFLICT(project_path) DO UPDATE SET repository = excluded.repository WHERE repository IS NOT excluded.repository`,
-    projectPath,
-    repository,
-  );
+  const sql = `INSERT INTO repositories(project_path, repository) VALUES (?, ?)
+    ON CONFLICT(project_path) DO UPDATE SET repository = excluded.repository WHERE repository IS NOT excluded.repository`;
+  db.sqlite.run(sql, projectPath, repository);
 }
 
 /** Shares a lesson with every project, or takes that back. False: there is nothing to tell of this error. */
@@ -33,14 +30,11 @@ export function setShared(id: number, isShared: boolean, db: Db): boolean {
 
 /** The rows of the same error in all clones of its repository, itself among them. */
 export function sameInClones(id: number, db: Db): number[] {
-  const rows = db.sqlite.all(
-    `SELECT other.id FROM error_kb AS own JOIN repositories AS a ON a.project_path = own.project_path
-       JOIN repositories AS b ON b.repository = a.repository
-       JOIN error_kb AS other ON other.error_normalized = own.error_normalized AND other.project_path = b.project_path
-     WHERE own.id = ?`,
-    id,
-  );
-  return [...new Set([id, ...rows.map((row) => Number(row.id))])];
+  const sql = `SELECT other.id FROM error_kb AS own JOIN repositories AS a ON a.project_path = own.project_path
+      JOIN repositories AS b ON b.repository = a.repository
+      JOIN error_kb AS other ON other.error_normalized = own.error_normalized AND other.project_path = b.project_path
+    WHERE own.id = ?`;
+  return [...new Set([id, ...db.sqlite.all(sql, id).map((row) => Number(row.id))])];
 }
 
 /** The log as lessons are learnt from it, and the lessons in the knowledge base. */
@@ -48,15 +42,10 @@ export function sameInClones(id: number, db: Db): number[] {
 /** Of so many calls and prompts the newest are looked at. */
 const LOG_ROWS_MAX = 20_000;
 
+type LogPart = { readonly projectPath: string; readonly sessionId?: string; readonly rowsMax?: number };
+
 /** A project's calls and prompts in order of time; only those of a session, if one is given. */
-export function readLog(
-  {
-    projectPath,
-    sessionId,
-    rowsMax = LOG_ROWS_MAX,
-  }: { readonly projectPath: string; readonly sessionId?: string; readonly rowsMax?: number },
-  db: Db,
-): (LoggedCall | LoggedPrompt)[] {
+export function readLog({ projectPath, sessionId, rowsMax = LOG_ROWS_MAX }: LogPart, db: Db): LogEntry[] {
   const ofSession = sessionId === undefined ? '' : 'AND session_id = ?';
   const rows = db.sqlite.all(
     `SELECT id, type, ts, session_id, data FROM events
@@ -66,11 +55,12 @@ export function readLog(
   return rows.reverse().flatMap((row) => readEntry(row) ?? []);
 }
 
-function readEntry({ id, type, ts, session_id, data }: Row): LoggedCall | LoggedPrompt | undefined {
+function readEntry({ id, type, ts, session_id, data }: Row): LogEntry | undefined {
   const common = { session: String(session_id), ts: String(ts) };
   if (type === 'prompt') return { kind: 'prompt', ...common };
   const call = parseJson(String(data));
   if (!isRecord(call)) return undefined;
+  const ended = { kind: call.isUnfinished === true ? 'unclear' : 'worked' } as const;
   return {
     kind: 'call',
     ...common,
@@ -79,10 +69,7 @@ function readEntry({ id, type, ts, session_id, data }: Row): LoggedCall | Logged
     tool: readString(call, 'tool') ?? '',
     line: readString(call, 'command') === undefined ? null : (readString(call, 'line') ?? null),
     directory: readString(call, 'directory') ?? '',
-    outcome:
-      type === 'tool_error'
-        ? failedOutcome(call)
-        : { kind: call.isUnfinished === true ? 'unclear' : 'worked' },
+    outcome: type === 'tool_error' ? failedOutcome(call) : ended,
   };
 }
 
@@ -104,51 +91,43 @@ export type LearntOptions = {
 
 /** The projects with calls that have not been learnt from yet, or not to the end because the process was killed. */
 export function unlearntProjects(db: Db): string[] {
-  const rows = db.sqlite.all(
-    `SELECT project_path FROM events LEFT JOIN learnt USING (project_path)
-     WHERE project_path IS NOT NULL AND type IN ('tool_use', 'tool_error')
-     GROUP BY project_path HAVING MAX(id) > COALESCE(event_id, 0)`,
-  );
-  return rows.map((row) => String(row.project_path));
+  const sql = `SELECT project_path FROM events LEFT JOIN learnt USING (project_path)
+    WHERE project_path IS NOT NULL AND type IN ('tool_use', 'tool_error')
+    GROUP BY project_path HAVING MAX(id) > COALESCE(event_id, 0)`;
+  return db.sqlite.all(sql).map((row) => String(row.project_path));
 }
 
 /** Notes that what is learnt of a project rests on all of its calls up to this event. */
 export function noteLearnt(projectPath: string, eventId: number, db: Db): void {
-  db.sqlite.run(
-    `INSERT INTO learnt(project_path, event_id) VALUES (?, ?)
-     ON CONFLICT(project_path) DO UPDATE SET event_id = excluded.event_id`,
-    projectPath,
-    eventId,
-  );
+  const sql = `INSERT INTO learnt(project_path, event_id) VALUES (?, ?)
+    ON CONFLICT(project_path) DO UPDATE SET event_id = excluded.event_id`;
+  db.sqlite.run(sql, projectPath, eventId);
 }
 
 /**
  * Stores what was learnt of each kind of error. What a person wrote, or a model, stays, and so does what was withdrawn or
  * is doubted (see model-lessons.ts); a lesson that the log speaks against by now is `contradicted`, and not told.
  */
-export function saveLearnt(groups: readonly ErrorGroup[], options: LearntOptions, db: Db): void {
+export function saveLearnt(
+  groups: readonly ErrorGroup[],
+  { projectPath, scope }: LearntOptions,
+  db: Db,
+): void {
   for (const group of groups) {
     if (!isInformative(group.key) || isForgotten(group.key, db)) continue;
-    const known = db.sqlite.get(
-      'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?',
-      group.key,
-      options.projectPath,
-    );
+    const sql = 'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?';
+    const known = db.sqlite.get(sql, group.key, projectPath);
     if (known?.state === 'withdrawn' || known?.state === 'doubted') continue;
-    if (options.scope === 'project' && known !== undefined) saveState(group, known, options, db);
+    if (scope === 'project' && known !== undefined) saveState(group, known, projectPath, db);
     const isOthers = known?.resolved_by === 'user' || known?.resolved_by === 'model';
     const isKept =
-      options.scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'contradicted');
-    if (group.lesson !== null && !isOthers && !isKept) saveLesson(group.lesson, options, db);
+      scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'contradicted');
+    if (group.lesson !== null && !isOthers && !isKept) saveLesson(group.lesson, projectPath, db);
   }
 }
 
-function saveState(
-  { key, sessions, isOpen, lesson }: ErrorGroup,
-  known: Row,
-  { projectPath }: LearntOptions,
-  db: Db,
-): void {
+function saveState(group: ErrorGroup, known: Row, projectPath: string, db: Db): void {
+  const { key, sessions, isOpen, lesson } = group;
   const isTold = known.resolved_by === 'lesson';
   const isContradicted = lesson === null && (isTold || known.state === 'contradicted');
   const state = isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved';
@@ -159,7 +138,7 @@ function saveState(
   );
 }
 
-function saveLesson({ key, said, remedy, evidence }: Lesson, { projectPath }: LearntOptions, db: Db): void {
+function saveLesson({ key, said, remedy, evidence }: Lesson, projectPath: string, db: Db): void {
   const { sessions, failed, helped, last } = evidence;
   db.sqlite.run(
     `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count, resolution, resolved_by, use_count,

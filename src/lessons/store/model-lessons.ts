@@ -1,7 +1,7 @@
 import { type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
-import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts';
+import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
 
 /**
  * Lessons that a model wrote, in the row of the error that they are about. Beside the states of knowledge.sql: a
@@ -10,32 +10,26 @@ import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts
  */
 
 /** Why a lesson is believed. */
-export type LessonEvidence = {
-  /** The calls that ran what it advises with success, and those that failed. */
-  readonly ran: readonly string[];
-  readonly failed: readonly string[];
-  /** The sessions of those that failed. */
-  readonly sessions: readonly string[];
-  /** The failing commands without what only moves or reports. */
-  readonly failingLines: readonly string[];
-  /** It is about what a check says of the work, which fails at times whatever is done. */
-  readonly isFinding: boolean;
-};
+export type LessonEvidence = Readonly<ReturnType<typeof readLessonEvidence>>;
 
 const EVIDENCE_IDS_MAX = 50;
 const EVIDENCE_LENGTH_MAX = 1000;
 
 /** Reads the evidence as it was stored, by whichever program. */
-export function readLessonEvidence(value: Json): LessonEvidence {
-  const list = (key: string) => {
+export function readLessonEvidence(value: Json) {
+  const list = (key: string): readonly string[] => {
     const texts = readTexts(value[key]).map((one) => cutText(oneLine(one), EVIDENCE_LENGTH_MAX));
     return texts.filter(Boolean).slice(0, EVIDENCE_IDS_MAX);
   };
   return {
+    /** The calls that ran what it advises with success, and those that failed. */
     ran: list('ran'),
     failed: list('failed'),
+    /** The sessions of those that failed. */
     sessions: list('sessions'),
+    /** The failing commands without what only moves or reports. */
     failingLines: list('failingLines'),
+    /** It is about what a check says of the work, which fails at times whatever is done. */
     isFinding: value.isFinding === true,
   };
 }
@@ -90,29 +84,18 @@ function storedModel({ advice, kind, confidence, ts, evidence }: LessonRow, know
   return { advice, kind, confidence, ts, ...evidence, ...(isDoubted === true ? { isDoubted } : {}) };
 }
 
-function withoutWithdrawal({ withdrawnBy: _, ...evidence }: Json): Json {
-  return evidence;
-}
+const withoutWithdrawal = ({ withdrawnBy: _, ...evidence }: Json): Json => evidence;
 
-export type StoredModelLesson = LessonRow & {
-  readonly id: number;
-  /** Null as long as it is told; otherwise what contradicted it. */
-  readonly counterExamples: readonly string[] | null;
-};
+export type StoredModelLesson = Readonly<NonNullable<ReturnType<typeof readLesson>>>;
 
 /** The lessons that are told without a person's word, and those that are in doubt. Undefined: of every project. */
 export function listModelLessons(projectPath: string | undefined, db: Db): StoredModelLesson[] {
-  const values: Value[] = projectPath === undefined ? [] : [projectPath];
-  return db.sqlite
-    .all(
-      `SELECT * FROM error_kb WHERE ${projectPath === undefined ? '1' : 'project_path = ?'}
-         AND ((typeof(resolution) = 'text' AND resolved_by = 'model') OR state = 'doubted') ORDER BY id`,
-      ...values,
-    )
-    .flatMap((row) => readLesson(row) ?? []);
+  const sql = `SELECT * FROM error_kb WHERE ${projectPath === undefined ? '?1 IS NULL' : 'project_path = ?1'}
+    AND ((typeof(resolution) = 'text' AND resolved_by = 'model') OR state = 'doubted') ORDER BY id`;
+  return db.sqlite.all(sql, projectPath ?? null).flatMap((row) => readLesson(row) ?? []);
 }
 
-function readLesson(row: Row): StoredModelLesson | undefined {
+function readLesson(row: Row) {
   const model = readRecord(recordIn(row.evidence), 'model');
   const advice = readString(model, 'advice');
   if (advice === undefined) return undefined;
@@ -125,23 +108,22 @@ function readLesson(row: Row): StoredModelLesson | undefined {
     confidence: Number(model.confidence ?? 0),
     ts: readString(model, 'ts') ?? String(row.ts),
     evidence: readLessonEvidence(model),
+    /** Null as long as it is told; otherwise what contradicted it. */
     counterExamples: row.state === 'doubted' ? readTexts(model.counterExamples) : null,
   };
 }
 
 /** Puts a contradicted lesson in doubt: it is not told until the model repeats it or the user decides on it. */
 export function doubtLesson(id: number, counterExamples: readonly string[], db: Db): void {
-  changeModel(id, { state: 'doubted', model: { isDoubted: true, counterExamples } }, db);
+  changeModel(id, 'doubted', { isDoubted: true, counterExamples }, db);
 }
 
 /** Ends the doubt: the model has repeated the lesson, and the user decides on it. */
 export function releaseLesson(id: number, db: Db): void {
-  changeModel(id, { state: 'open', model: {} }, db);
+  changeModel(id, 'open', {}, db);
 }
 
-type Change = { readonly state: 'doubted' | 'open'; readonly model: Json };
-
-function changeModel(id: number, { state, model }: Change, db: Db): void {
+function changeModel(id: number, state: 'doubted' | 'open', model: Json, db: Db): void {
   const row = db.sqlite.get(`SELECT evidence FROM error_kb WHERE id = ? AND ${IS_MODELS}`, id);
   if (row === undefined) return;
   const evidence = withoutWithdrawal(recordIn(row.evidence));
@@ -166,10 +148,8 @@ export function wasDoubted(key: string, projectPath: string, db: Db): boolean {
  * it, and for good; by the model only what the model wrote, and the rules may learn anew. False: there is no such row.
  */
 export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolean {
-  const row = db.sqlite.get(
-    `SELECT evidence FROM error_kb WHERE id = ?${by === 'model' ? ` AND ${IS_MODELS}` : ''}`,
-    id,
-  );
+  const isAllowed = by === 'model' ? IS_MODELS : '1';
+  const row = db.sqlite.get(`SELECT evidence FROM error_kb WHERE id = ? AND ${isAllowed}`, id);
   if (row === undefined) return false;
   db.sqlite.run(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, tool_sequence = NULL, use_count = 0,
@@ -181,11 +161,10 @@ export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolea
   return true;
 }
 
+type AdviceOn = Pick<LessonRow, 'key' | 'projectPath' | 'advice'>;
+
 /** What was stored when the user applied it is no longer told, unless something else is by now. */
-export function takeBackLesson(
-  { key, projectPath, advice }: Pick<LessonRow, 'key' | 'projectPath' | 'advice'>,
-  db: Db,
-): void {
+export function takeBackLesson({ key, projectPath, advice }: AdviceOn, db: Db): void {
   db.sqlite.run(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = NULL
      WHERE error_normalized = ? AND project_path = ? AND json_valid(resolution)
@@ -206,9 +185,9 @@ export function lessonState(
   const row = findRow(key, projectPath, db);
   const text = textIn(row?.resolution);
   const { withdrawnBy } = recordIn(row?.evidence);
-  const isWithdrawn =
-    (withdrawnBy !== undefined && row?.state === 'withdrawn') || (withdrawnBy === 'model' && text === null);
-  if (isWithdrawn) return { state: 'withdrawn', text };
+  const isByModel = withdrawnBy === 'model' && text === null;
+  if (isByModel || (withdrawnBy !== undefined && row?.state === 'withdrawn'))
+    return { state: 'withdrawn', text };
   if (text === null) return { state: 'none', text };
   if (row?.resolved_by === 'user') return { state: 'written-by-user', text };
   return { state: row?.resolved_by === 'lesson' ? 'learnt' : 'told', text };

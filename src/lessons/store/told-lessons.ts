@@ -1,8 +1,8 @@
-import { isRecord, parseJson, readString } from '../../core/guards.ts';
+import { readString } from '../../core/guards.ts';
 import { inertText } from '../../core/inert-text.ts';
 import { getProjectName } from '../../core/project.ts';
 import type { Db } from '../../database/connection.ts';
-import type { Row } from '../../database/sqlite.ts';
+import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
 import type { NamesThatDiffer } from '../errors/names-in-errors.ts';
 
 /** What of the knowledge base a project may be told: what its own repository taught, and what a person shares. */
@@ -10,20 +10,16 @@ import type { NamesThatDiffer } from '../errors/names-in-errors.ts';
 /** A condition on rows of error_kb, with the one value that it takes. */
 export type Scope = { readonly isOwn: boolean; readonly sql: string; readonly value: string };
 
-type Beyond = {
-  /** The paths of other clones of the project's repository. */
-  readonly clones: readonly string[];
-  /** The rows that a person shares of other repositories. */
-  readonly shared: readonly number[];
-};
-
 /** Mostly returns no row; the one additional query that SubagentStart makes. */
 const BEYOND = `SELECT project_path AS path, NULL AS id FROM repositories
   WHERE repository = (SELECT repository FROM repositories WHERE project_path = ?)
   UNION ALL SELECT project_path, id FROM error_kb WHERE shared = resolution LIMIT 64`;
 
-/** What a project with these spellings of its path may be told beyond what stands under them. */
-function beyondOwn(spellings: readonly string[], db: Db): Beyond {
+/**
+ * What a project with these spellings of its path may be told beyond what stands under them: the paths of other clones of
+ * its repository, and the rows that a person shares of other repositories.
+ */
+function beyondOwn(spellings: readonly string[], db: Db) {
   const clones: string[] = [];
   const shared: number[] = [];
   for (const { path, id } of db.sqlite.all(BEYOND, spellings[0] ?? '')) {
@@ -38,9 +34,7 @@ function beyondOwn(spellings: readonly string[], db: Db): Beyond {
 const NAME_LENGTH_MAX = 60;
 
 /** The name of a project, by its path in a row, as it may stand in a context. */
-function originOf(projectPath: unknown): string {
-  return inertText(getProjectName(String(projectPath)), NAME_LENGTH_MAX);
-}
+const originOf = (projectPath: unknown) => inertText(getProjectName(String(projectPath)), NAME_LENGTH_MAX);
 
 /** What a project may be told, its own first. Without a project its own is what no project has taught. */
 export function tellableScopes(projectPath: string | null, db: Db): Scope[] {
@@ -54,22 +48,7 @@ export function tellableScopes(projectPath: string | null, db: Db): Scope[] {
 
 /** What SubagentStart reads of the knowledge base: nothing else of it is loaded there. */
 
-export type StoredLesson = {
-  readonly key: string;
-  readonly said: string;
-  readonly tool: string;
-  /** The resolution column. */
-  readonly remedy: string;
-  /** What the lesson is about: its commands and words. */
-  readonly about: string;
-  /** It says itself when it helps: a model wrote it so. */
-  readonly isWhole: boolean;
-  /** A linter's rule in words; undefined for other lessons. */
-  readonly rule: string | undefined;
-  readonly sessions: number;
-  /** The project that taught it, where a person shares it; null for what the own repository taught. */
-  readonly origin: string | null;
-};
+export type StoredLesson = Readonly<ReturnType<typeof readStored>>;
 
 const LESSONS_MAX = 24;
 /** A person's word counts as much as what several sessions have shown. */
@@ -80,12 +59,16 @@ const PERSONS_SESSIONS = 2;
  * and what a person shares of other projects.
  */
 export function readToldLessons(spellings: readonly string[], db: Db): StoredLesson[] {
-  const lessons: StoredLesson[] = [];
-  if (!db.isOwn) return lessons;
+  if (!db.isOwn) return [];
   const { clones, shared } = beyondOwn(spellings, db);
-  for (const path of spellings) read(OF_PROJECT, path, lessons, db);
-  for (const path of clones) read(OF_PROJECT, path, lessons, db);
-  for (const id of shared) read(SHARED, id, lessons, db);
+  const lessons: StoredLesson[] = [];
+  const read = (which: string, value: string | number) => {
+    const columns = 'error_normalized, said, resolution, resolved_by, sessions, project_path';
+    const sql = `SELECT ${columns} FROM error_kb WHERE ${which} LIMIT ?`;
+    for (const row of db.sqlite.all(sql, value, LESSONS_MAX)) lessons.push(readStored(row, which === SHARED));
+  };
+  for (const path of [...spellings, ...clones]) read(OF_PROJECT, path);
+  for (const id of shared) read(SHARED, id);
   return lessons;
 }
 
@@ -93,47 +76,35 @@ const OF_PROJECT = `project_path = ? AND typeof(resolution) = 'text' AND resolve
   ORDER BY resolved_by = 'user' DESC, sessions DESC, last_used DESC`;
 const SHARED = 'id = ?';
 
-function read(which: string, value: string | number, lessons: StoredLesson[], db: Db): void {
-  const rows = db.sqlite.all(
-    `SELECT error_normalized, said, resolution, resolved_by, sessions, project_path FROM error_kb WHERE ${which} LIMIT ?`,
-    value,
-    LESSONS_MAX,
-  );
-  for (const { error_normalized, said, resolution, resolved_by, sessions, project_path } of rows) {
-    const remedy = parseJson(String(resolution));
-    const message = isRecord(remedy) && remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
-    const rule = isRecord(remedy) ? (readString(remedy, 'rule') ?? '') : '';
-    lessons.push({
-      key: String(error_normalized),
-      said: String(said ?? error_normalized),
-      tool: (isRecord(remedy) ? readString(remedy, 'tool') : undefined) ?? 'Bash',
-      remedy: String(resolution),
-      about: aboutOf(remedy, String(said ?? '')),
-      isWhole: isRecord(remedy) && remedy.kind === 'model',
-      rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
-      sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
-      origin: which === SHARED ? originOf(project_path) : null,
-    });
-  }
+function readStored(row: Row, isShared: boolean) {
+  const { error_normalized, said, resolution, resolved_by, sessions, project_path } = row;
+  const remedy = recordIn(resolution);
+  const message = remedy.kind === 'lint' ? readString(remedy, 'message') : undefined;
+  const rule = readString(remedy, 'rule') ?? '';
+  let about = String(said ?? '');
+  for (const key of ABOUT) about += ` ${readString(remedy, key) ?? ''}`;
+  return {
+    key: String(error_normalized),
+    said: String(said ?? error_normalized),
+    tool: readString(remedy, 'tool') ?? 'Bash',
+    /** The resolution column. */
+    remedy: String(resolution),
+    /** What the lesson is about: its commands and words. */
+    about,
+    /** It says itself when it helps: a model wrote it so. */
+    isWhole: remedy.kind === 'model',
+    /** A linter's rule in words; undefined for other lessons. */
+    rule: message === undefined || message.includes(rule) ? message : `${message} (${rule})`,
+    sessions: resolved_by === 'user' ? PERSONS_SESSIONS : Number(sessions),
+    /** The project that taught it, where a person shares it; null for what the own repository taught. */
+    origin: isShared ? originOf(project_path) : null,
+  };
 }
 
+/** What of a remedy is about the work. */
 const ABOUT = ['use', 'failing', 'leaveOut', 'summary'];
 
-function aboutOf(remedy: unknown, said: string): string {
-  let about = said;
-  for (const key of ABOUT) if (isRecord(remedy)) about += ` ${readString(remedy, key) ?? ''}`;
-  return about;
-}
-
-export type KnownError = {
-  readonly id: number;
-  readonly errorNormalized: string;
-  /** The telling line as it was printed, when that is known. */
-  readonly said: string | null;
-  readonly resolution: string;
-  readonly useCount: number;
-  /** The project that taught it, where a person shares it; null for the own project's. */
-  readonly origin: string | null;
+export type KnownError = Readonly<ReturnType<typeof knownError>> & {
   /** The names in which it differs from the error that was asked about: then it is only alike. */
   readonly differing?: NamesThatDiffer | undefined;
 };
@@ -172,13 +143,15 @@ function foreignScope(projectPath: string | null, db: Db): Scope {
 }
 
 /** A row of error_kb within this scope. */
-export function knownError(row: Row, { isOwn }: Scope): KnownError {
+export function knownError(row: Row, { isOwn }: Scope) {
   return {
     id: Number(row.id),
     errorNormalized: String(row.error_normalized),
-    said: typeof row.said === 'string' ? row.said : null,
+    /** The telling line as it was printed, when that is known. */
+    said: textIn(row.said),
     resolution: String(row.resolution),
     useCount: Number(row.use_count ?? 0),
+    /** The project that taught it, where a person shares it; null for the own project's. */
     origin: isOwn ? null : originOf(row.project_path),
   };
 }

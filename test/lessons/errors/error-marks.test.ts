@@ -60,6 +60,7 @@ const programs: [text: string, program: string | undefined][] = [
   ['exec: "bash": executable file not found in $PATH', 'bash'],
   ['Error: spawn ffmpeg ENOENT', 'ffmpeg'],
   ['env: node: No such file or directory', 'node'],
+  ['env: ‘python3’: No such file or directory', 'python3'],
   ['linker `cc` not found', 'cc'],
   ['gyp ERR! stack Error: not found: make', 'make'],
   ['failed to compute cache key: "/package.json": not found: not found', undefined],

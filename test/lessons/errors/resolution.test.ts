@@ -25,47 +25,50 @@ for (const [resolution, text, summary] of texts) {
   });
 }
 
-const remedies: [remedy: object, korean: string, english: string][] = [
+const remedies: [kind: string, parts: object, korean: string, english: string][] = [
   [
-    { kind: 'command', failing: 'npm i', use: 'pnpm i' },
+    'command',
+    { failing: 'npm i', use: 'pnpm i' },
     '`pnpm i` 사용 (`npm i` 대신)',
     'use `pnpm i` instead of `npm i`',
   ],
-  [{ kind: 'command', use: 'pnpm i' }, '`pnpm i` 사용', 'use `pnpm i`'],
+  ['command', { use: 'pnpm i' }, '`pnpm i` 사용', 'use `pnpm i`'],
   [
-    { kind: 'without', failing: 'npm run lint -- --bail', leaveOut: '--bail' },
-    '`--bail` 없이 실행 (`npm run lint -- --bail`)',
-    'leave out `--bail` in `npm run lint -- --bail`',
+    'without',
+    { failing: 'lint --x', leaveOut: '--x' },
+    '`--x` 없이 실행 (`lint --x`)',
+    'leave out `--x` in `lint --x`',
   ],
-  [{ kind: 'without', leaveOut: '--bail' }, '`--bail` 없이 실행', 'leave out `--bail`'],
+  ['without', { leaveOut: '--x' }, '`--x` 없이 실행', 'leave out `--x`'],
+  ['directory', { use: 'go test', directory: 'api' }, '`api`에서 `go test` 실행', 'run `go test` in `api`'],
   [
-    { kind: 'directory', use: 'go test', directory: 'api' },
-    '`api`에서 `go test` 실행',
-    'run `go test` in `api`',
+    'directory',
+    { use: 'x', directory: '' },
+    '프로젝트 루트에서 `x` 실행',
+    'run `x` in the root of the project',
   ],
+  ['fixer', { failing: 'make', use: 'x' }, '`x` 실행 (`make`가 실패하면)', 'run `x` when `make` fails so'],
   [
-    { kind: 'directory', use: 'go test', directory: '' },
-    '프로젝트 루트에서 `go test` 실행',
-    'run `go test` in the root of the project',
-  ],
-  [
-    { kind: 'fixer', failing: 'make test', use: 'make gen' },
-    '`make gen` 실행 (`make test`가 실패하면)',
-    'run `make gen` when `make test` fails so',
-  ],
-  [
-    { kind: 'lint', rule: 'no-console', message: 'No console' },
-    '이 프로젝트의 린트 규칙: No console (no-console)',
-    'lint rule of this project: No console (no-console)',
+    'ran',
+    { summary: 'run `x`' },
+    '여기서 성공함(모델이 학습): run `x`',
+    'worked here (learnt by a model): run `x`',
   ],
   [
-    { kind: 'lint', rule: 'no-console', message: 'no-console: none' },
-    '이 프로젝트의 린트 규칙: no-console: none',
-    'lint rule of this project: no-console: none',
+    'lint',
+    { rule: 'no-x', message: 'No x' },
+    '이 프로젝트의 린트 규칙: No x (no-x)',
+    'lint rule of this project: No x (no-x)',
+  ],
+  [
+    'lint',
+    { rule: 'no-x', message: 'no-x: a' },
+    '이 프로젝트의 린트 규칙: no-x: a',
+    'lint rule of this project: no-x: a',
   ],
 ];
-for (const [remedy, korean, english] of remedies) {
-  const stored = JSON.stringify(remedy);
+for (const [kind, parts, korean, english] of remedies) {
+  const stored = JSON.stringify({ kind, ...parts });
   test(`resolutionText() says in both languages what to do: ${stored}`, () => {
     expect(resolutionText(stored, messagesIn('ko'))).toBe(korean);
     expect(resolutionText(stored, messagesIn('en'))).toBe(english);
@@ -76,11 +79,8 @@ for (const [remedy, korean, english] of remedies) {
 
 test('resolutionText() leaves out what was called where both commands do not fit', () => {
   const [failing, use] = ['npm '.repeat(20).trim(), 'pnpm '.repeat(20).trim()];
-  for (const [kind, words] of [
-    ['command', 'use'],
-    ['fixer', 'run'],
-  ] as const)
-    expect(resolutionText(JSON.stringify({ kind, failing, use }))).toBe(`${words} \`${use}\``);
+  const said = (kind: string) => resolutionText(JSON.stringify({ kind, failing, use }));
+  expect([said('command'), said('fixer')]).toEqual([`use \`${use}\``, `run \`${use}\``]);
 });
 
 const unknown: [remedy: object, text: string][] = [

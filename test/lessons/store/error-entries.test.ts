@@ -15,12 +15,8 @@ import { seedFixes, withDatabase } from '../../support/seed.ts';
 
 const SHOP = '/home/dev/shop';
 const BANK = '/home/dev/bank';
-const [SOLVED, OPEN, IN_BANK, NOWHERE] = [
-  'Error: no port',
-  'String to replace not found',
-  'Error: in the bank',
-  'Error: nowhere',
-] as const;
+const [SOLVED, OPEN] = ['Error: no port', 'String to replace not found'];
+const [IN_BANK, NOWHERE] = ['Error: in the bank', 'Error: nowhere'];
 const ANY: ErrorFilter = { projects: undefined, state: 'any' };
 
 type Told = Parameters<typeof record>[0][number];
@@ -46,10 +42,28 @@ function learned(home: Home): void {
   writeDatabase(home.paths, (db) => seedLearnt({ key: SOLVED, remedy, projectPath: SHOP, ts: time(3) }, db));
 }
 
-/** What seedLearnt() says that it rests on. */
-const EVIDENCE = { sessions: 1, agents: 1, helped: 1, first: time(3), last: time(3) };
-
 const FIX = 'leave out `--bail` in `npm test`';
+/** What is known of an error that happened once in the shop. */
+const entry = (error: string) => ({
+  ...{
+    id: expect.any(Number),
+    error,
+    said: error,
+    raw: error,
+    project: SHOP,
+    tool: null,
+    seen: 1,
+    solved: 0,
+    told: 0,
+  },
+  ...{ fix: null, resolvedBy: null, isShared: false, state: null, evidence: null },
+});
+/** With what seedLearnt() says that it rests on. */
+const ENTRY_SOLVED = {
+  ...entry(SOLVED),
+  ...{ id: 1, solved: 1, fix: FIX, resolvedBy: 'lesson', state: 'open', ts: time(1) },
+  evidence: { sessions: 1, agents: 1, helped: 1, first: time(3), last: time(3) },
+};
 
 function list(home: Home, filter: Partial<ErrorFilter> = {}, limit = 20): string[] {
   const entries = readDatabase(home.paths, (db) => listErrors({ ...ANY, ...filter }, limit, db));
@@ -80,55 +94,17 @@ describe('listErrors()', () => {
     using home = temporaryHome();
     learned(home);
     const entries = readDatabase(home.paths, (db) => listErrors({ ...ANY, projects: [SHOP] }, 20, db));
-    expect(entries).toEqual([
-      {
-        id: expect.any(Number),
-        error: OPEN,
-        said: OPEN,
-        raw: OPEN,
-        project: SHOP,
-        tool: null,
-        seen: 2,
-        solved: 0,
-        told: 0,
-        fix: null,
-        resolvedBy: null,
-        isShared: false,
-        state: null,
-        evidence: null,
-        ts: time(6),
-      },
-      {
-        id: 1,
-        error: SOLVED,
-        said: SOLVED,
-        raw: SOLVED,
-        project: SHOP,
-        tool: null,
-        seen: 1,
-        solved: 1,
-        told: 0,
-        fix: FIX,
-        resolvedBy: 'lesson',
-        isShared: false,
-        state: 'open',
-        evidence: EVIDENCE,
-        ts: time(1),
-      },
-    ]);
+    expect(entries).toEqual([{ ...entry(OPEN), seen: 2, ts: time(6) }, ENTRY_SOLVED]);
   });
 
   test('reads rows that another implementation stored', () => {
     using home = temporaryHome();
-    seedFixes(home.paths, [
-      {
-        error: 'Error: a',
-        resolution: '{"resolvedBy":"success_after_error","tool":"Edit","toolSequence":["Edit","Bash"]}',
-      },
-      { error: 'Error: b', resolution: 'check the port' },
-      { error: 'Error: c', resolution: '[7' },
-      { error: 'Error: d', resolution: null },
-    ]);
+    const path = '{"resolvedBy":"success_after_error","tool":"Edit","toolSequence":["Edit","Bash"]}';
+    const resolutions = [path, 'check the port', '[7', null];
+    seedFixes(
+      home.paths,
+      resolutions.map((resolution, index) => ({ error: `Error: ${index}`, resolution })),
+    );
     const entries = readDatabase(home.paths, (db) => findErrors([4, 3, 2, 1], db));
     expect(entries?.map(({ fix, tool }) => [fix, tool])).toEqual([
       [null, null],
@@ -150,26 +126,15 @@ describe('tellError()', () => {
     using home = temporaryHome();
     learned(home);
     expect(story(home, SOLVED)).toEqual({
-      id: 1,
-      error: SOLVED,
-      said: SOLVED,
-      raw: SOLVED,
-      project: SHOP,
-      tool: 'Bash',
-      seen: 1,
-      solved: 1,
-      told: 0,
-      fix: FIX,
-      resolvedBy: 'lesson',
-      isShared: false,
-      state: 'open',
-      evidence: EVIDENCE,
-      ts: time(1),
-      firstSeen: time(1),
-      lastSeen: time(1),
-      lastUsed: time(3),
-      tellings: [],
-      cameBack: 0,
+      ...ENTRY_SOLVED,
+      ...{
+        tool: 'Bash',
+        firstSeen: time(1),
+        lastSeen: time(1),
+        lastUsed: time(3),
+        tellings: [],
+        cameBack: 0,
+      },
     });
   });
 
@@ -186,10 +151,18 @@ describe('tellError()', () => {
     });
   });
 
-  test('knows the time and tool of an error without project', () => {
+  test('knows the time, the tool and the tellings of an error without project', () => {
     using home = temporaryHome();
     learned(home);
-    expect(story(home, NOWHERE)).toMatchObject({ project: '', tool: 'Bash', firstSeen: time(7) });
+    const shownKbId = Number(story(home, NOWHERE)?.id);
+    tell(home, { ...failure('Bash', NOWHERE, { id: 'c9', ...at(8, null) }), shownKbId });
+    const told = {
+      project: '',
+      tool: 'Bash',
+      firstSeen: time(7),
+      tellings: [{ ts: time(8), where: 'after the error' }],
+    };
+    expect(story(home, NOWHERE)).toMatchObject(told);
   });
 
   test('still tells what is left when the events are gone', () => {
@@ -226,17 +199,10 @@ describe('tellError()', () => {
     learned(home);
     const shown = { ...failure('Bash', SOLVED, { id: 'c9', ...at(8) }), shownKbId: 1 };
     tell(home, shown, failure('Bash', SOLVED, { id: 'c10', ...at(20) }));
-    withDatabase(home.paths, (db) =>
-      db.sqlite.run(
-        `INSERT INTO given_contexts(ts, session_id, agent_id, agent_type, project_path, text)
-         VALUES (?, 's2', 'a1', 'executor', ?, ?), (?, 's2', 'a2', 'executor', ?, 'something else')`,
-        time(9),
-        SHOP,
-        `errors:\n- ${SOLVED} (Bash)\n  fix`,
-        time(9),
-        SHOP,
-      ),
-    );
+    const given = `INSERT INTO given_contexts(ts, session_id, agent_id, agent_type, project_path, text)
+      VALUES (?1, 's2', 'a1', 'executor', ?2, ?3), (?1, 's2', 'a2', 'executor', ?2, 'something else')`;
+    const text = `errors:\n- ${SOLVED} (Bash)\n  fix`;
+    withDatabase(home.paths, (db) => db.sqlite.run(given, time(9), SHOP, text));
     expect(story(home, SOLVED)).toMatchObject({
       tellings: [
         { ts: time(8), where: 'after the error' },

@@ -8,12 +8,7 @@ import { writeDatabase } from '../../../src/hooks/store/use-database.ts';
 import { decideSubagentStart } from '../../../src/hooks/subagent-context.ts';
 import { isInformative } from '../../../src/lessons/errors/normalize-error.ts';
 import { readFailure } from '../../../src/lessons/failure.ts';
-import {
-  type Erased,
-  eraseTraces,
-  type Forgotten,
-  forgetError,
-} from '../../../src/lessons/store/forget-error.ts';
+import { eraseTraces, forgetError } from '../../../src/lessons/store/forget-error.ts';
 import { checkIntegrity } from '../../database/conformance/context.ts';
 import { type Home, readEvents, readRows, temporaryHome } from '../../support/home.ts';
 import { APP, bench, eventOf } from '../../support/hook-context.ts';
@@ -52,14 +47,10 @@ function contextIn(home: Home): string | undefined {
 }
 
 function given(home: Home, text: string): void {
-  withDatabase(home.paths, (db) =>
-    db.sqlite.run(
-      `INSERT INTO given_contexts(ts, session_id, agent_id, project_path, text) VALUES (?, 's', ?, '', ?)`,
-      isoBeforeNow(1),
-      `agent-${text.length}-${text}`.slice(0, 40),
-      text,
-    ),
-  );
+  const sql =
+    "INSERT INTO given_contexts(ts, session_id, agent_id, project_path, text) VALUES (?, 's', ?, '', ?)";
+  const agent = `agent-${text.length}-${text}`.slice(0, 40);
+  withDatabase(home.paths, (db) => db.sqlite.run(sql, isoBeforeNow(1), agent, text));
 }
 
 const failed = (error: string, id: string, changes: Payload = {}) =>
@@ -80,7 +71,7 @@ function story(home: Home): void {
     seedAnalysis(home.paths, { suggestions: [{ evidence }] });
 }
 
-function forget(home: Home): { deleted: Forgotten; erased: Erased } {
+function forget(home: Home) {
   return writeDatabase(home.paths, (db) => ({
     deleted: forgetError(ERROR, new Date().toISOString(), db),
     erased: eraseTraces(db),
@@ -108,17 +99,14 @@ describe('forgetError()', () => {
       deleted: { errors: 2, events: 3, summaries: 1, contexts: 1, analyses: 2 },
       erased: { kind: 'erased' },
     });
-    expect(readRows(home.paths, 'SELECT error_normalized FROM error_kb')).toEqual([
-      { error_normalized: keyOf(OTHER) },
-      { error_normalized: keyOf(OTHER) },
-    ]);
+    const left = readRows(home.paths, 'SELECT error_normalized AS error FROM error_kb');
+    expect(left.map(({ error }) => error)).toEqual([keyOf(OTHER), keyOf(OTHER)]);
     expect(readRows(home.paths, "SELECT id, ts FROM events WHERE type = 'session_summary'")).toEqual(before);
     expect(readEvents(home.paths, 'session_summary')[0]?.data.uniqueErrors).toEqual([OTHER]);
     expect(count(home, 'events', '1')).toBe(others + 1);
     expect(readRows(home.paths, 'SELECT text FROM given_contexts')).toHaveLength(1);
-    expect(readRows(home.paths, 'SELECT fingerprint FROM forgotten_errors')).toEqual([
-      { fingerprint: fingerprint(ERROR) },
-    ]);
+    const [forgotten] = readRows(home.paths, 'SELECT fingerprint FROM forgotten_errors');
+    expect(forgotten).toEqual({ fingerprint: fingerprint(ERROR) });
     writeDatabase(home.paths, checkIntegrity);
   });
 
@@ -166,11 +154,8 @@ describe('forgetError()', () => {
     expect(contextIn(home)).not.toMatch(/zanzibarium/);
     // The one in capital letters is another error; beside it there is the success.
     expect(count(home, 'events', '1')).toBe(events + 2);
-    for (const [table, column] of [
-      ['events', 'data'],
-      ['error_kb', 'error_normalized'],
-    ] as const)
-      expect(count(home, table, `instr(${column}, 'zanzibarium') > 0`)).toBe(0);
+    expect(count(home, 'events', "instr(data, 'zanzibarium') > 0")).toBe(0);
+    expect(count(home, 'error_kb', "instr(error_normalized, 'zanzibarium') > 0")).toBe(0);
   });
 
   test('still records and tells other errors', () => {
@@ -231,42 +216,26 @@ describe('forgetError()', () => {
   test('passes over rows of any shape', () => {
     using home = temporaryHome();
     withDatabase(home.paths, (db) => {
+      const odd = ['', 'no json', '[]', 'null', '{"error": 7, "uniqueErrors": "x"}', '{"uniqueErrors": [7]}'];
       for (const type of ['tool_error', 'session_summary'])
-        for (const data of [
-          '',
-          'no json',
-          '[]',
-          'null',
-          '{"error": 7, "uniqueErrors": "x"}',
-          '{"uniqueErrors": [7]}',
-        ])
+        for (const data of odd)
           db.sqlite.run("INSERT INTO events(type, ts, session_id, data) VALUES (?, '', '', ?)", type, data);
     });
-    expect(forget(home).deleted).toEqual({
-      errors: 0,
-      events: 0,
-      summaries: 0,
-      contexts: 0,
-      analyses: 0,
-    });
+    const nothing = { errors: 0, events: 0, summaries: 0, contexts: 0, analyses: 0 };
+    expect(forget(home).deleted).toEqual(nothing);
     expect(count(home, 'events', '1')).toBe(12);
   });
 
   test('works on more notes and summaries than it reads at once', () => {
     using home = temporaryHome();
+    const summary = "INSERT INTO events(type, ts, session_id, data) VALUES ('session_summary', '', '', ?)";
+    const note = "INSERT INTO given_contexts(ts, session_id, agent_id, text) VALUES ('', 's', ?, ?)";
     withDatabase(home.paths, (db) => {
       for (let index = 0; index < 1200; index++) {
         const isQuote = index % 3 === 0;
-        const data = JSON.stringify({ uniqueErrors: [isQuote ? ERROR : OTHER] });
-        db.sqlite.run(
-          "INSERT INTO events(type, ts, session_id, data) VALUES ('session_summary', '', '', ?)",
-          data,
-        );
-        db.sqlite.run(
-          "INSERT INTO given_contexts(ts, session_id, agent_id, text) VALUES ('', 's', ?, ?)",
-          String(index),
-          `- ${isQuote ? ERROR : OTHER} (Bash)`,
-        );
+        const error = isQuote ? ERROR : OTHER;
+        db.sqlite.run(summary, JSON.stringify({ uniqueErrors: [error] }));
+        db.sqlite.run(note, String(index), `- ${error} (Bash)`);
       }
     });
     expect(forget(home).deleted).toMatchObject({ summaries: 400, contexts: 400 });
@@ -274,20 +243,14 @@ describe('forgetError()', () => {
   });
 
   test('leaves nothing of any error', () => {
-    const text = fc.oneof(
-      fc.string({ unit: 'grapheme', maxLength: 60 }),
-      fc.string({ unit: 'binary', maxLength: 60 }),
-    );
+    const texts = (unit: 'grapheme' | 'binary') => fc.string({ unit, maxLength: 60 });
+    const text = fc.oneof(texts('grapheme'), texts('binary'));
     fc.assert(
       fc.property(text, (words) => {
         using home = temporaryHome();
         const printed = `Error: unknown option --x of ${words}`;
         play(home, [failed(printed, 't1'), payload('session-end')]);
-        const row = readRows(
-          home.paths,
-          "SELECT data ->> 'error' AS error FROM events WHERE type = 'tool_error'",
-        )[0];
-        const error = String(row?.error);
+        const error = String(readEvents(home.paths, 'tool_error')[0]?.data.error);
         expect(isInformative(error)).toBe(true);
         writeDatabase(home.paths, (db) => forgetError(error, isoBeforeNow(0), db));
         const tables = ['events', 'event_text', 'error_kb', 'error_kb_text'];

@@ -19,6 +19,7 @@ import { listSuggestions, saveProposals } from '../../../src/suggestions/model/s
 import { readProposal } from '../../../src/suggestions/model/suggestion.ts';
 import { madeCalls, storeCalls } from '../../analysis/made-calls.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
+import { seedLearnt } from '../../support/lessons.ts';
 import { PROJECT } from '../../support/payloads.ts';
 import { LESSON, LESSON_ERROR } from '../../support/suggestions.ts';
 
@@ -90,10 +91,12 @@ test('a doubted lesson is not told, and stays known as doubted', () => {
   expect(wasDoubted(LESSON_ERROR, PROJECT, db)).toBe(true);
 });
 
-test('withdrawLesson() clears what is told, whoever wrote it', () => {
+test('withdrawLesson() clears what is told, whoever wrote it, and the rules tell nothing again', () => {
   expect(withdrawLesson(1, 'user', db)).toBe(false);
   recordPersonsFix(LESSON_ERROR, { ts: TS, projectPath: PROJECT, summary: 'mine' }, db);
   expect(withdrawLesson(idOf(), 'user', db)).toBe(true);
+  const remedy = { kind: 'fixer', failing: 'npm test', use: 'npm ci' } as const;
+  seedLearnt({ key: LESSON_ERROR, remedy, projectPath: PROJECT, ts: TS }, db);
   expect(lessonState(LESSON_ERROR, PROJECT, db)).toEqual({ state: 'withdrawn', text: null });
   expect(lessonState('another', PROJECT, db)).toEqual({ state: 'none', text: null });
 });
@@ -134,16 +137,11 @@ test('forgetting an error takes the lessons that were suggested of it along', ()
 
 describe('calls of the log', () => {
   test('countCalls() counts sessions and failing calls since a time', () => {
-    storeCalls(
-      madeCalls(
-        [
-          { line: 'a', said: 'error of a' },
-          { line: 'b', session: 's2' },
-        ],
-        TS,
-      ),
-      db,
-    );
+    const calls = [
+      { line: 'a', said: 'error of a' },
+      { line: 'b', session: 's2' },
+    ];
+    storeCalls(madeCalls(calls, TS), db);
     expect(countCalls('', db)).toEqual({ sessions: 2, failed: 1 });
     expect(countCalls('2027-01-01', db)).toEqual({ sessions: 0, failed: 0 });
   });
