@@ -53,7 +53,7 @@ describe('what would start a client', () => {
     ['a budget in words', '{"budget":{"day":{"usd":"5"}}}', 'budget.day.usd'],
     ['a budget of no scope', '{"budget":5}', 'budget: expected an object'],
   ];
-  for (const [what, text, names] of bad) {
+  for (const [what, text, names] of bad)
     test(`is refused with ${what} in the settings, which is named`, async () => {
       await using made = bench();
       made.runs.home.put('.self-generation/config.json', text);
@@ -65,7 +65,6 @@ describe('what would start a client', () => {
       }
       expect(withRuns(made.paths, activeTurns)).toEqual([]);
     });
-  }
 
   test('is started with a warning when something else is wrong in the settings', async () => {
     await using made = bench();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { StatePaths } from '../../src/core/state-paths.ts';
 import type { Sqlite } from '../../src/database/sqlite.ts';
@@ -10,7 +10,8 @@ import { dismissAnnouncements } from '../../src/runs/store/outbox.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { appendTurn, changeTurn, endTurn } from '../../src/runs/store/turns.ts';
 import type { ClientName } from '../support/clients.ts';
-import { A, ended, ending, inHome, NOW_MS, started } from './store/made-up.ts';
+import { testInHome } from './in-home.ts';
+import { A, ended, ending, NOW_MS, started } from './store/made-up.ts';
 
 const TASK = 'count the files';
 
@@ -103,82 +104,77 @@ const TURNS: Readonly<Record<ClientName, { tool: string; lines: readonly unknown
 };
 
 describe('readLog()', () => {
-  for (const [client, { tool, lines }] of Object.entries(TURNS)) {
-    test(`reads what ${client} said and did, behind what it was asked`, () =>
-      inHome(({ db, paths }) => {
-        const { runId } = ended(db, { client: client as ClientName });
-        write(paths, runId, 1, lines);
-        expect(logOf(paths, runId, db)).toEqual([
-          { kind: 'user', text: TASK },
-          { kind: 'assistant', text: 'Let me see.' },
-          { kind: 'tool-call', tool, text: '{"command":"ls"}' },
-          { kind: 'tool-result', tool, isError: true, text: 'no such directory' },
-          { kind: 'assistant', text: 'Three.' },
-        ]);
-      }));
-  }
-
-  test('reads all turns from the first on, and the same when they are archived', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      write(paths, runId, 1, [said('Three.', 'm1')]);
-      for (const [kind, message] of [
-        ['send', 'And hidden ones?'],
-        ['announce', 'Sub-agent announce step.\n\nThe task was long.'],
-      ] as const) {
-        const announces = kind === 'announce' ? 1 : null;
-        const turn = appendTurn({ runId, kind, announces, message, nowMs: NOW_MS, state: 'starting' }, db);
-        const running = changeTurn(turn, { state: 'running', launchedAtMs: NOW_MS }, db);
-        if (running === undefined) throw new Error('It does not run');
-        endTurn(running, ending(), null, db);
-        write(paths, runId, turn.number, [said(`To the ${kind}.`, 'm1')]);
-      }
-      const log = logOf(paths, runId, db);
-      expect(log.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
-        `user: ${TASK}`,
-        'assistant: Three.',
-        'user: And hidden ones?',
-        'assistant: To the send.',
-        'user: Sub-agent announce step.',
-        'assistant: To the announce.',
-      ]);
-      const run = getRun(runId, db)?.run;
-      dismissAnnouncements('all', A, NOW_MS, db);
-      if (run !== undefined) archiveRun(run, paths, new Date(NOW_MS));
-      expect(() => readFileSync(turnFiles(paths, runId, 1).output)).toThrow();
-      expect(logOf(paths, runId, db)).toEqual(log);
-    }));
-
-  test('is empty when nothing was started', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      db.run('UPDATE turns SET launched_at = NULL');
-      expect(logOf(paths, runId, db)).toEqual([]);
-    }));
-
-  test('reads what there is of a turn that is being written', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = started(db);
-      expect(logOf(paths, runId, db)).toEqual([{ kind: 'user', text: TASK }]);
-      write(paths, runId, 1, [said('One.', 'm1')]);
-      const { output } = turnFiles(paths, runId, 1);
-      const half = JSON.stringify(said('Two.', 'm2')).slice(0, -5);
-      writeFileSync(output, half, { flag: 'a' });
-      expect(logOf(paths, runId, db).at(-1)).toEqual({ kind: 'assistant', text: 'One.' });
-    }));
-
-  test('passes over garbage', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      write(paths, runId, 1, ['not json', '{"type":', '[]', 'null', said('One.', 'm1'), '\u2028']);
+  for (const [client, { tool, lines }] of Object.entries(TURNS))
+    testInHome(`reads what ${client} said and did, behind what it was asked`, ({ db, paths }) => {
+      const { runId } = ended(db, { client: client as ClientName });
+      write(paths, runId, 1, lines);
       expect(logOf(paths, runId, db)).toEqual([
         { kind: 'user', text: TASK },
-        { kind: 'assistant', text: 'One.' },
+        { kind: 'assistant', text: 'Let me see.' },
+        { kind: 'tool-call', tool, text: '{"command":"ls"}' },
+        { kind: 'tool-result', tool, isError: true, text: 'no such directory' },
+        { kind: 'assistant', text: 'Three.' },
       ]);
-    }));
+    });
 
-  test('keeps the end of what was said and of what was done, each by itself, and shortens long texts', () =>
-    inHome(({ db, paths }) => {
+  testInHome('reads all turns from the first on, and the same when they are archived', ({ db, paths }) => {
+    const { runId } = ended(db);
+    write(paths, runId, 1, [said('Three.', 'm1')]);
+    for (const [kind, message] of [
+      ['send', 'And hidden ones?'],
+      ['announce', 'Sub-agent announce step.\n\nThe task was long.'],
+    ] as const) {
+      const announces = kind === 'announce' ? 1 : null;
+      const turn = appendTurn({ runId, kind, announces, message, nowMs: NOW_MS, state: 'starting' }, db);
+      const running = changeTurn(turn, { state: 'running', launchedAtMs: NOW_MS }, db);
+      if (running === undefined) throw new Error('It does not run');
+      endTurn(running, ending(), null, db);
+      write(paths, runId, turn.number, [said(`To the ${kind}.`, 'm1')]);
+    }
+    const log = logOf(paths, runId, db);
+    expect(log.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+      `user: ${TASK}`,
+      'assistant: Three.',
+      'user: And hidden ones?',
+      'assistant: To the send.',
+      'user: Sub-agent announce step.',
+      'assistant: To the announce.',
+    ]);
+    const run = getRun(runId, db)?.run;
+    dismissAnnouncements('all', A, NOW_MS, db);
+    if (run !== undefined) archiveRun(run, paths, new Date(NOW_MS));
+    expect(() => readFileSync(turnFiles(paths, runId, 1).output)).toThrow();
+    expect(logOf(paths, runId, db)).toEqual(log);
+  });
+
+  testInHome('is empty when nothing was started', ({ db, paths }) => {
+    const { runId } = ended(db);
+    db.run('UPDATE turns SET launched_at = NULL');
+    expect(logOf(paths, runId, db)).toEqual([]);
+  });
+
+  testInHome('reads what there is of a turn that is being written', ({ db, paths }) => {
+    const { runId } = started(db);
+    expect(logOf(paths, runId, db)).toEqual([{ kind: 'user', text: TASK }]);
+    write(paths, runId, 1, [said('One.', 'm1')]);
+    const { output } = turnFiles(paths, runId, 1);
+    const half = JSON.stringify(said('Two.', 'm2')).slice(0, -5);
+    writeFileSync(output, half, { flag: 'a' });
+    expect(logOf(paths, runId, db).at(-1)).toEqual({ kind: 'assistant', text: 'One.' });
+  });
+
+  testInHome('passes over garbage', ({ db, paths }) => {
+    const { runId } = ended(db);
+    write(paths, runId, 1, ['not json', '{"type":', '[]', 'null', said('One.', 'm1'), '\u2028']);
+    expect(logOf(paths, runId, db)).toEqual([
+      { kind: 'user', text: TASK },
+      { kind: 'assistant', text: 'One.' },
+    ]);
+  });
+
+  testInHome(
+    'keeps the end of what was said and of what was done, each by itself, and shortens long texts',
+    ({ db, paths }) => {
       const { runId } = ended(db);
       const calls = Array.from({ length: 5000 }, (_, index) => called(`t${index}`, `echo ${index}`));
       write(paths, runId, 1, [said('One.', 'm1'), ...calls, said('x'.repeat(100_000), 'm2')]);
@@ -189,18 +185,18 @@ describe('readLog()', () => {
       expect(done).toHaveLength(2000);
       expect(done.at(-1)?.text).toBe('{"command":"echo 4999"}');
       expect(log.indexOf(told[2] as LogEntry)).toBe(log.length - 1);
-    }));
+    },
+  );
 
-  test('names the tool of a result however far away its call is', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      const between = Array.from({ length: 1500 }, (_, index) => answered(`other${index}`, 'x'));
-      write(paths, runId, 1, [called('t1', 'ls'), ...between, answered('t1', 'end')]);
-      expect(logOf(paths, runId, db).at(-1)).toEqual({
-        kind: 'tool-result',
-        tool: 'Bash',
-        isError: false,
-        text: 'end',
-      });
-    }));
+  testInHome('names the tool of a result however far away its call is', ({ db, paths }) => {
+    const { runId } = ended(db);
+    const between = Array.from({ length: 1500 }, (_, index) => answered(`other${index}`, 'x'));
+    write(paths, runId, 1, [called('t1', 'ls'), ...between, answered('t1', 'end')]);
+    expect(logOf(paths, runId, db).at(-1)).toEqual({
+      kind: 'tool-result',
+      tool: 'Bash',
+      isError: false,
+      text: 'end',
+    });
+  });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Turn } from '../../src/runs/model/turn.ts';
@@ -15,7 +15,7 @@ import { runProgram } from '../support/hook-process.ts';
 import { accepted, type RunsHome, runsHome } from './runs-home.ts';
 
 const MAIN = resolve(import.meta.dir, '../../src/main.ts');
-const TIMEOUT_MS = 30_000;
+setDefaultTimeout(60_000);
 
 /** A program that only notes how it was called. */
 async function bench() {
@@ -151,116 +151,92 @@ describe('reconcileRegularly()', () => {
     expect(withMarker({ name: 'SELF_GENERATION_RUN', value: `${runId}/1` })).toEqual([]);
   };
 
-  test(
-    'in the supervisor of another run ends a client at its time whose own supervisor was killed, and gives its slot on',
-    async () => {
-      await using runs = runsHome({
-        announce: { mode: 'raw' },
-        agents: { defaults: { subagents: { maxConcurrent: 2 } } },
-      });
-      const { runId: other } = runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
-      const dead = hanging(runs);
-      const { runId: waiting } = runs.spawn({ task: '[[answer at last]]' });
-      await killSupervisor(runs, dead);
-      await expectEndedInTime(runs, dead);
-      expect(await runs.ended(waiting)).toMatchObject([{ state: 'success', result: 'at last' }]);
-      expect(turn(runs, other)?.state).toBe('running');
-    },
-    TIMEOUT_MS,
-  );
+  test('in the supervisor of another run ends a client at its time whose own supervisor was killed, and gives its slot on', async () => {
+    await using runs = runsHome({
+      announce: { mode: 'raw' },
+      agents: { defaults: { subagents: { maxConcurrent: 2 } } },
+    });
+    const { runId: other } = runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
+    const dead = hanging(runs);
+    const { runId: waiting } = runs.spawn({ task: '[[answer at last]]' });
+    await killSupervisor(runs, dead);
+    await expectEndedInTime(runs, dead);
+    expect(await runs.ended(waiting)).toMatchObject([{ state: 'success', result: 'at last' }]);
+    expect(turn(runs, other)?.state).toBe('running');
+  });
 
-  test(
-    'in one that lives gives on the slot of one that was killed before it could',
-    async () => {
-      await using runs = runsHome({
-        announce: { mode: 'raw' },
-        agents: { defaults: { subagents: { maxConcurrent: 2 } } },
-      });
-      runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
-      const crashing = {
-        ...runs.world,
-        env: { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'before-reconcile' },
-      };
-      const { runId: first } = accepted(spawnRun({ task: 'quick' }, runs.requester, crashing));
-      const { runId: waiting } = runs.spawn({ task: 'next' });
-      const [ended] = await runs.ended(first);
-      const [started] = await runs.ended(waiting);
-      const lateMs = (started?.claimedAtMs ?? 0) - (ended?.endedAtMs ?? 0);
-      expect(lateMs).toBeGreaterThan(0);
-      expect(lateMs).toBeLessThan(LATE_MS);
-    },
-    TIMEOUT_MS,
-  );
+  test('in one that lives gives on the slot of one that was killed before it could', async () => {
+    await using runs = runsHome({
+      announce: { mode: 'raw' },
+      agents: { defaults: { subagents: { maxConcurrent: 2 } } },
+    });
+    runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
+    const crashing = {
+      ...runs.world,
+      env: { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'before-reconcile' },
+    };
+    const { runId: first } = accepted(spawnRun({ task: 'quick' }, runs.requester, crashing));
+    const { runId: waiting } = runs.spawn({ task: 'next' });
+    const [ended] = await runs.ended(first);
+    const [started] = await runs.ended(waiting);
+    const lateMs = (started?.claimedAtMs ?? 0) - (ended?.endedAtMs ?? 0);
+    expect(lateMs).toBeGreaterThan(0);
+    expect(lateMs).toBeLessThan(LATE_MS);
+  });
 
-  test(
-    'does so in an MCP server that nobody calls',
-    async () => {
-      await using runs = runsHome();
-      const server = Bun.spawn([process.execPath, MAIN, 'mcp'], {
-        cwd: runs.project,
-        env: { ...runs.world.env },
-        stdin: 'pipe',
-        stdout: 'ignore',
-      });
-      const dead = hanging(runs);
-      await killSupervisor(runs, dead);
-      await expectEndedInTime(runs, dead);
-      expect(server.exitCode).toBeNull();
-    },
-    TIMEOUT_MS,
-  );
+  test('does so in an MCP server that nobody calls', async () => {
+    await using runs = runsHome();
+    const server = Bun.spawn([process.execPath, MAIN, 'mcp'], {
+      cwd: runs.project,
+      env: { ...runs.world.env },
+      stdin: 'pipe',
+      stdout: 'ignore',
+    });
+    const dead = hanging(runs);
+    await killSupervisor(runs, dead);
+    await expectEndedInTime(runs, dead);
+    expect(server.exitCode).toBeNull();
+  });
 
-  test(
-    'does so in a command that waits',
-    async () => {
-      await using runs = runsHome();
-      const dead = hanging(runs);
-      const waiting = waitForRuns([{ runId: dead, turn: 1 }], { timeoutMs: 20_000 }, runs.world);
-      await killSupervisor(runs, dead);
-      expect((await waiting).kind).toBe('ended');
-      await expectEndedInTime(runs, dead);
-    },
-    TIMEOUT_MS,
-  );
+  test('does so in a command that waits', async () => {
+    await using runs = runsHome();
+    const dead = hanging(runs);
+    const waiting = waitForRuns([{ runId: dead, turn: 1 }], { timeoutMs: 20_000 }, runs.world);
+    await killSupervisor(runs, dead);
+    expect((await waiting).kind).toBe('ended');
+    await expectEndedInTime(runs, dead);
+  });
 
-  test(
-    'in many processes at once starts one supervisor for each turn that nobody looks after',
-    async () => {
-      await using made = await bench();
-      const runIds = await orphans(made, 3);
-      const world = JSON.stringify(made.world);
-      const looking = Array.from({ length: 6 }, () =>
-        Bun.spawn([process.execPath, `${import.meta.dir}/reconcile-regularly.main.ts`, world], {
-          stdin: 'ignore',
-        }),
-      );
-      // All of them have seen that nobody looks after these turns before the first of them can claim one.
-      const db = openRunsDb(made.runs.home.paths);
-      db.transaction(() => Bun.sleepSync(3500));
-      db.close();
-      await made.runs.until('each has a supervisor again', () => made.calls().length >= 6);
-      for (const one of looking) one.kill();
-      expect((await made.settled()).slice(3).toSorted()).toEqual(
-        runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
-      );
-    },
-    TIMEOUT_MS,
-  );
+  test('in many processes at once starts one supervisor for each turn that nobody looks after', async () => {
+    await using made = await bench();
+    const runIds = await orphans(made, 3);
+    const world = JSON.stringify(made.world);
+    const looking = Array.from({ length: 6 }, () =>
+      Bun.spawn([process.execPath, `${import.meta.dir}/reconcile-regularly.main.ts`, world], {
+        stdin: 'ignore',
+      }),
+    );
+    // All of them have seen that nobody looks after these turns before the first of them can claim one.
+    const db = openRunsDb(made.runs.home.paths);
+    db.transaction(() => Bun.sleepSync(3500));
+    db.close();
+    await made.runs.until('each has a supervisor again', () => made.calls().length >= 6);
+    for (const one of looking) one.kill();
+    expect((await made.settled()).slice(3).toSorted()).toEqual(
+      runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
+    );
+  });
 });
 
 describe('the program', () => {
   const run = (home: string, ...words: string[]) =>
     runProgram([process.execPath, MAIN, ...words], { home, cwd: home });
 
-  test(
-    'is a supervisor when it is called so: of a run that there is not it says nothing but in the log',
-    async () => {
-      await using made = await bench();
-      const { path } = made.runs.home;
-      const result = await run(path, 'supervise', 'abcdef', '1');
-      expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
-      expect((await run(path, 'supervise')).exitCode).toBe(2);
-    },
-    TIMEOUT_MS,
-  );
+  test('is a supervisor when it is called so: of a run that there is not it says nothing but in the log', async () => {
+    await using made = await bench();
+    const { path } = made.runs.home;
+    const result = await run(path, 'supervise', 'abcdef', '1');
+    expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+    expect((await run(path, 'supervise')).exitCode).toBe(2);
+  });
 });

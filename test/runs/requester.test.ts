@@ -24,12 +24,11 @@ describe('requesterHere()', () => {
     ['Gemini CLI', { GEMINI_CLI: '1' }, { client: 'gemini', session: null }],
     ['OpenCode', { OPENCODE: '1' }, { client: 'opencode', session: null }],
   ];
-  for (const [what, env, expected] of rows) {
+  for (const [what, env, expected] of rows)
     test(`knows ${what} by the environment`, () => {
       using home = temporaryHome();
       expect(here(home, env)).toMatchObject(expected);
     });
-  }
 
   test('is the same in every directory of a repository, and for every client', () => {
     using home = temporaryHome();

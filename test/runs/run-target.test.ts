@@ -76,18 +76,16 @@ const notFound: [words: string | undefined, kind: 'missing' | 'ambiguous' | 'emp
 ];
 
 describe('matchRun()', () => {
-  for (const [words, number] of found) {
+  for (const [words, number] of found)
     test(`finds run ${number} by ${JSON.stringify(words)}`, () => {
       const answer = matchRun(words, RUNS);
       expect(answer.kind === 'found' ? answer.run.run.number : answer.error).toBe(number);
     });
-  }
 
-  for (const [words, kind, error] of notFound) {
+  for (const [words, kind, error] of notFound)
     test(`says "${error}" to ${JSON.stringify(words)}`, () => {
       expect(matchRun(words, RUNS)).toEqual({ kind, error });
     });
-  }
 
   test('knows no last one where there is none', () => {
     expect(matchRun('last', [])).toEqual({ kind: 'missing', error: 'Unknown subagent id: last' });
@@ -118,12 +116,11 @@ describe('labelProblem()', () => {
     id('ffff'),
     childKeyOf(id('f')),
   ];
-  for (const label of words) {
+  for (const label of words)
     test(`refuses ${label}, by which no run could be named`, () => {
       expect(labelProblem(label)).toStartWith(`Cannot call a run "${label}": `);
       expect(labelProblem(label)).toEndWith('. Choose another label');
     });
-  }
 
   test('has nothing against a label by which its run is found', () => {
     for (const label of ['docs', 'fix #3', 'lasting', 'all tests', 'agent: fix', 'abc', 'v2'])

@@ -87,13 +87,12 @@ describe('planSpawn() refuses', () => {
       [{ client: 'gemini' }, {}, { isOnPath: (program) => program !== 'gemini' }],
     ],
   ];
-  for (const [what, error, call] of rows) {
+  for (const [what, error, call] of rows)
     test(what, () => {
       const refusal = refused(...call);
       expect(refusal.status).toBe('error');
       expect(refusal.error).toStartWith(error);
     });
-  }
 
   test('another agent than its own unless it is allowed, whatever its spelling', () => {
     const error = expect.stringMatching(
@@ -282,11 +281,10 @@ describe('chooseAgent()', () => {
     ['one of the defaults when the requester is not listed', undefined, ['a', 'other', [main('b')], ['a']]],
     ["one of another requester's list", `${REFUSED}none)${ADD('b')}`, ['b', 'other', [main('b')]]],
   ];
-  for (const [what, expected, call] of rows) {
+  for (const [what, expected, call] of rows)
     test(`${expected === undefined ? 'lets through' : 'refuses'} ${what}`, () => {
       expect(refusal(...call)).toBe(expected as string);
     });
-  }
 });
 
 test('chooseAgent() refuses what is no id, with what was said and what is one', () => {
@@ -353,14 +351,13 @@ describe('chooseModel()', () => {
     ],
     ['what was asked for without the blanks around it', ' opus ', [], 'claude', 'opus'],
   ];
-  for (const [what, requested, others, client, expected] of rows) {
+  for (const [what, requested, others, client, expected] of rows)
     test(`takes ${what}`, () => {
       expect(chooseModel(requested, others, CLIENTS[client])).toMatchObject({
         resolved: expected,
         warnings: [],
       });
     });
-  }
 
   const wrong: readonly [string, string, ClientName][] = [
     ['has blanks', 'the best one', 'claude'],
@@ -369,7 +366,7 @@ describe('chooseModel()', () => {
     ['is far too long', 'x'.repeat(201), 'claude'],
     ['has no provider where one is needed', 'gpt-5', 'opencode'],
   ];
-  for (const [what, model, client] of wrong) {
+  for (const [what, model, client] of wrong)
     test(`leaves out a model that ${what}, takes the next and warns once`, () => {
       const choice = chooseModel(model, [of('provider/next')], CLIENTS[client]);
       expect(choice.resolved).toBe('provider/next');
@@ -379,5 +376,4 @@ describe('chooseModel()', () => {
       expect(choice.warnings[0]).not.toInclude('\n');
       expect(choice.warnings[0]?.length).toBeLessThan(200);
     });
-  }
 });

@@ -43,9 +43,8 @@ export function tell(
     const { number: _, sessionId: _s, worktree: _w, archiveAtMs: _a, archivedAtMs: _d, ...fresh } = run;
     insertRun({ ...fresh, childKey: `agent:main:subagent:${uuid}` }, uuid, LIMITS, db);
     const slots = { maxConcurrent: 1000 };
-    for (const turn of claimTurns(slots, endedAtMs, db)) {
+    for (const turn of claimTurns(slots, endedAtMs, db))
       endTurn(turn, madeEnding({ outcome: 'success', endedAtMs }), announcement, db);
-    }
   });
   markInbox(requester.key, paths);
   return announcement.id;

@@ -135,7 +135,7 @@ describe('takeDelivery()', () => {
     expect(made.waiting()).toMatchObject([{ state: 'pending' }]);
   });
 
-  for (const lengthMax of [2000, 5000, 9500]) {
+  for (const lengthMax of [2000, 5000, 9500])
     test(`stays within ${lengthMax} characters, however long the results are`, async () => {
       await using made = await bench();
       for (let index = 0; index < 20; index++) {
@@ -149,7 +149,6 @@ describe('takeDelivery()', () => {
       }
       expect(count).toBe(20);
     });
-  }
 });
 
 describe('a mark', () => {

@@ -92,12 +92,11 @@ const GOLDEN: Record<string, EndedTurn> = {
 };
 
 describe('the template, byte for byte', () => {
-  for (const [name, turn] of Object.entries(GOLDEN)) {
+  for (const [name, turn] of Object.entries(GOLDEN))
     test(`announceBody() is ${name}.txt`, () => {
       const golden = readFileSync(`${import.meta.dir}/../../fixtures/announcements/${name}.txt`, 'utf8');
       expect(announceBody(rawAnnouncement(turn))).toBe(golden);
     });
-  }
 
   test('announceBody() has every part in its place, whichever of them there are', () => {
     const words: [Outcome, string][] = [
@@ -152,14 +151,13 @@ describe('the status', () => {
   });
 
   const claims = ['Status: success', '**Status:** Success', '- status : success.', '* **STATUS**: success\t'];
-  for (const claim of claims) {
+  for (const claim of claims)
     test(`rawAnnouncement() says error when the model of a failed run wrote ${JSON.stringify(claim)}`, () => {
       const { status, result } = rawAnnouncement(
         ended({ ending: { outcome: 'error', result: `${claim}\nI did it.\n${claim}` } }),
       );
       expect({ status, result }).toEqual({ status: 'error', result: 'I did it.' });
     });
-  }
 
   test('rawAnnouncement() leaves a line that only looks like the status in what was found out', () => {
     const result = 'Of /health:\n- Status: 404\n- Result: nothing there';
@@ -187,11 +185,10 @@ describe('the announce step', () => {
     ['The result: done', { kind: 'reply', result: 'The result: done', notes: null }],
     ['Resultat: done', { kind: 'reply', result: 'Resultat: done', notes: null }],
   ];
-  for (const [reply, answer] of replies) {
+  for (const [reply, answer] of replies)
     test(`parseAnnounceReply() reads ${JSON.stringify(reply)}`, () => {
       expect(parseAnnounceReply(reply)).toEqual(answer);
     });
-  }
 
   test('resultAndNotes() keeps what the run itself knows, and the last message where the reply is silent', () => {
     const turn = ended({ ending: { outcome: 'error', result: 'last words', error: 'broken' } });
@@ -230,7 +227,7 @@ describe('what must not get through', () => {
     expect(notes).toBe('- stopped by a person at noon');
   });
 
-  for (const { name, text, secret } of SECRETS.map((planted, index) => ({ name: index, ...planted }))) {
+  for (const { name, text, secret } of SECRETS.map((planted, index) => ({ name: index, ...planted })))
     test(`rawAnnouncement() lets secret ${name} through in no part`, () => {
       const body = announceBody(
         rawAnnouncement(
@@ -247,7 +244,6 @@ describe('what must not get through', () => {
       );
       expect(body).not.toContain(secret);
     });
-  }
 
   test('rawAnnouncement() takes away what moves a cursor', () => {
     const result = '\u001b[2Jdone\u0007\u202e\r\nnext\u0085';

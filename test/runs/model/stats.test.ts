@@ -27,11 +27,10 @@ const ages: [ms: number, text: string][] = [
   [48 * HOUR - 1, '47h ago'],
   [48 * HOUR, '2d ago'],
 ];
-for (const [ms, text] of ages) {
+for (const [ms, text] of ages)
   test(`formatAge() of ${ms} ms is ${text}`, () => {
     expect(formatAge(ms)).toBe(text);
   });
-}
 
 const spans: [text: string, seconds: number | undefined][] = [
   ['0', 0],
@@ -48,11 +47,10 @@ const spans: [text: string, seconds: number | undefined][] = [
   ['m', undefined],
   ['9999999999', undefined],
 ];
-for (const [text, seconds] of spans) {
+for (const [text, seconds] of spans)
   test(`parseSeconds() of ${JSON.stringify(text)} is ${seconds}`, () => {
     expect(parseSeconds(text)).toBe(seconds);
   });
-}
 
 test('ordinal() has the endings of English', () => {
   expect([1, 2, 3, 4, 11, 12, 13, 21, 101, 111].map(ordinal).join(' ')).toBe(
@@ -187,11 +185,10 @@ const durations: [ms: number | null, text: string][] = [
   [3_900_000, '1h5m'],
   [360_000_000, '100h0m'],
 ];
-for (const [ms, text] of durations) {
+for (const [ms, text] of durations)
   test(`formatDuration() of ${ms} ms is ${text}`, () => {
     expect(formatDuration(ms)).toBe(text);
   });
-}
 
 const counts: [count: number | null, text: string][] = [
   [null, 'n/a'],
@@ -204,11 +201,10 @@ const counts: [count: number | null, text: string][] = [
   [1_000_000, '1.0m'],
   [12_345_678, '12.3m'],
 ];
-for (const [count, text] of counts) {
+for (const [count, text] of counts)
   test(`formatCount() of ${count} is ${text}`, () => {
     expect(formatCount(count)).toBe(text);
   });
-}
 
 const amounts: [usd: number, text: string][] = [
   [0, '$0.0000'],
@@ -217,8 +213,7 @@ const amounts: [usd: number, text: string][] = [
   [0.01, '$0.01'],
   [12.345, '$12.35'],
 ];
-for (const [usd, text] of amounts) {
+for (const [usd, text] of amounts)
   test(`formatUsd() of ${usd} is ${text}`, () => {
     expect(formatUsd(usd)).toBe(text);
   });
-}

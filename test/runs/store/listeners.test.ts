@@ -1,10 +1,12 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import { newsOf } from '../../../src/runs/store/outbox.ts';
 import { appendTurn, endTurn } from '../../../src/runs/store/turns.ts';
-import { A, ending, inHome, NOW_MS, started } from './made-up.ts';
+import { testInHome } from '../in-home.ts';
+import { A, ending, NOW_MS, started } from './made-up.ts';
 
-test('newsOf() says that something comes to the session that asked for a turn, whoever asked for its run', () =>
-  inHome(({ db }) => {
+testInHome(
+  'newsOf() says that something comes to the session that asked for a turn, whoever asked for its run',
+  ({ db }) => {
     const work = started(db, { session: 's1' });
     const isComing = () =>
       ['s1', 's2'].map((session) => newsOf({ session, requester: A }, NOW_MS, db).isComing);
@@ -20,4 +22,5 @@ test('newsOf() says that something comes to the session that asked for a turn, w
     expect(isComing()).toEqual([true, true]);
     endTurn(work, ending(), null, db);
     expect(isComing()).toEqual([false, true]);
-  }));
+  },
+);

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import type { Sqlite, Value } from '../../../src/database/sqlite.ts';
 import { spent } from '../../../src/runs/store/limits.ts';
 import {
@@ -36,18 +36,8 @@ import {
   unstoppedRuns,
   WHOLE_PROJECT,
 } from '../../../src/runs/store/turns.ts';
-import {
-  A,
-  accepted,
-  announcement,
-  ending,
-  inHome,
-  LANE,
-  LIMITS,
-  NOW_MS,
-  spawn,
-  started,
-} from './made-up.ts';
+import { testInHome } from '../in-home.ts';
+import { A, accepted, announcement, ending, LANE, LIMITS, NOW_MS, spawn, started } from './made-up.ts';
 
 /** However many runs there have been, nothing of ours goes through all of them. */
 
@@ -181,8 +171,9 @@ function doAll(db: Sqlite): void {
   runEvents(turn.runId, 9, db);
 }
 
-test('the store finds what it looks for by an index, with ten thousand runs as with one', () =>
-  inHome(({ db, open }) => {
+testInHome(
+  'the store finds what it looks for by an index, with ten thousand runs as with one',
+  ({ db, open }) => {
     fill(db);
     const explained = explaining(db, open());
     doAll(explained.db);
@@ -196,4 +187,5 @@ test('the store finds what it looks for by an index, with ten thousand runs as w
     expect(joined).toContain('SEARCH runs USING INDEX runs_kept (requester=?)');
     expect(joined).toContain('SEARCH outbox USING INDEX outbox_waiting (requester=?)');
     expect(joined).toContain('SEARCH runs USING INDEX run_archives');
-  }));
+  },
+);

@@ -1,22 +1,23 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import { addRunEvent, runEvents } from '../../../src/runs/store/rows.ts';
-import { inHome, NOW_MS } from './made-up.ts';
+import { testInHome } from '../in-home.ts';
+import { NOW_MS } from './made-up.ts';
 
 const EVENT = { runId: 'r1', turn: 1, atMs: NOW_MS, actor: 'supervisor', type: 'launched', detail: 'pid 7' };
 
-test('runEvents() gives the newest events of a run in the order in which they happened', () =>
-  inHome(({ db }) => {
-    addRunEvent(EVENT, db);
-    addRunEvent({ ...EVENT, runId: 'r2' }, db);
-    addRunEvent({ ...EVENT, runId: null, turn: null }, db);
-    addRunEvent({ ...EVENT, type: 'ended' }, db);
-    expect(runEvents('r1', 9, db)).toEqual([EVENT, { ...EVENT, type: 'ended' }]);
-    expect(runEvents('r1', 1, db)).toEqual([{ ...EVENT, type: 'ended' }]);
-    expect(runEvents(null, 9, db)).toEqual([{ ...EVENT, runId: null, turn: null }]);
-  }));
+testInHome('runEvents() gives the newest events of a run in the order in which they happened', ({ db }) => {
+  addRunEvent(EVENT, db);
+  addRunEvent({ ...EVENT, runId: 'r2' }, db);
+  addRunEvent({ ...EVENT, runId: null, turn: null }, db);
+  addRunEvent({ ...EVENT, type: 'ended' }, db);
+  expect(runEvents('r1', 9, db)).toEqual([EVENT, { ...EVENT, type: 'ended' }]);
+  expect(runEvents('r1', 1, db)).toEqual([{ ...EVENT, type: 'ended' }]);
+  expect(runEvents(null, 9, db)).toEqual([{ ...EVENT, runId: null, turn: null }]);
+});
 
-test('addRunEvent() keeps a bounded number for each run, the newest, and bounded details on one line', () =>
-  inHome(({ db }) => {
+testInHome(
+  'addRunEvent() keeps a bounded number for each run, the newest, and bounded details on one line',
+  ({ db }) => {
     addRunEvent({ ...EVENT, runId: 'r2' }, db);
     addRunEvent({ ...EVENT, runId: null }, db);
     db.transaction(() => {
@@ -35,10 +36,12 @@ test('addRunEvent() keeps a bounded number for each run, the newest, and bounded
     const detail = runEvents('r1', 1, db)[0]?.detail ?? '';
     expect(detail).toStartWith('a 한');
     expect(detail.length).toBe(1000);
-  }));
+  },
+);
 
-test('addRunEvent() adds once what was not noted of the turn before, also when it was cut', () =>
-  inHome(({ db }) => {
+testInHome(
+  'addRunEvent() adds once what was not noted of the turn before, also when it was cut',
+  ({ db }) => {
     const long = { ...EVENT, detail: `line\n${'x'.repeat(9000)}` };
     for (const event of [EVENT, EVENT, long, long, { ...EVENT, turn: 2 }])
       addRunEvent(event, db, { once: true });
@@ -47,4 +50,5 @@ test('addRunEvent() adds once what was not noted of the turn before, also when i
       [1, 1000],
       [2, 5],
     ]);
-  }));
+  },
+);

@@ -8,6 +8,7 @@ import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/runs/store/rows.ts';
 import { getRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { awaitedTurns, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
+import { testInHome } from '../in-home.ts';
 import {
   A,
   accepted,
@@ -43,33 +44,34 @@ test('openRunsDb() makes a private database in WAL mode that waits for locks and
       expect(db.get('PRAGMA synchronous')?.synchronous).toBe(2);
       expect(db.get('PRAGMA foreign_keys')?.foreign_keys).toBe(1);
       expect((statSync(paths.data).mode & 0o777).toString(8)).toBe('700');
-      for (const end of ['', '-wal', '-shm']) {
+      for (const end of ['', '-wal', '-shm'])
         expect((statSync(paths.runsDatabase + end).mode & 0o777).toString(8), end).toBe('600');
-      }
     });
   } finally {
     process.umask(before);
   }
 });
 
-test('openRunsDb() leaves the rows of a database that is there', () =>
-  inHome(({ db, open }) => {
-    const { runId } = accepted(db);
-    expect(getRun(runId, open())?.run.id).toBe(runId);
-  }));
+testInHome('openRunsDb() leaves the rows of a database that is there', ({ db, open }) => {
+  const { runId } = accepted(db);
+  expect(getRun(runId, open())?.run.id).toBe(runId);
+});
 
-test('openRunsDb(), readRuns() and withRuns() refuse the database of a later version, and say what to do', () =>
-  inHome(({ db, paths }) => {
+testInHome(
+  'openRunsDb(), readRuns() and withRuns() refuse the database of a later version, and say what to do',
+  ({ db, paths }) => {
     db.exec('PRAGMA user_version = 4');
     const words = `Cannot use "${paths.runsDatabase}": its schema version is 4, this program knows 3. Update self-generation`;
     expect(() => openRunsDb(paths)).toThrow(words);
     expect(() => readRuns(paths, () => 'read')).toThrow(words);
     expect(() => withRuns(paths, () => 'written')).toThrow(words);
     expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
-  }));
+  },
+);
 
-test('readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date', () =>
-  inHome(({ db, paths }) => {
+testInHome(
+  'readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date',
+  ({ db, paths }) => {
     const { runId } = accepted(db);
     claimTurns(LANE, NOW_MS, db);
     for (const table of ['runs', 'turns']) db.exec(`ALTER TABLE ${table} DROP COLUMN permissions`);
@@ -90,10 +92,12 @@ test('readRuns() reads a database of the earlier version as it stands, and withR
     // What was stopped before is still stopped, whichever session asks.
     expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 4 })).toMatchObject({ why: 'stopped' });
     expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 6 }).kind).toBe('inserted');
-  }));
+  },
+);
 
-test('readRuns() gives undefined where there is no database, or only the beginning of one, and makes none', () =>
-  inHome(({ paths: { home }, paths }) => {
+testInHome(
+  'readRuns() gives undefined where there is no database, or only the beginning of one, and makes none',
+  ({ paths: { home }, paths }) => {
     const elsewhere = { ...paths, data: `${home}/other`, runsDatabase: `${home}/other/runs.db` };
     expect(readRuns(elsewhere, () => 'read')).toBeUndefined();
     mkdirSync(elsewhere.data);
@@ -101,21 +105,22 @@ test('readRuns() gives undefined where there is no database, or only the beginni
     expect(() => statSync(elsewhere.runsDatabase)).toThrow();
     writeFileSync(elsewhere.runsDatabase, '');
     expect(readRuns(elsewhere, () => 'read')).toBeUndefined();
-  }));
+  },
+);
 
-test('readRuns() reads beside a writer and cannot write', () =>
-  inHome(({ db, paths }) => {
+testInHome('readRuns() reads beside a writer and cannot write', ({ db, paths }) => {
+  accepted(db);
+  db.transaction(() => {
     accepted(db);
-    db.transaction(() => {
-      accepted(db);
-      expect(readRuns(paths, (reader) => listRuns({ limit: 9 }, reader).length)).toBe(1);
-    });
-    expect(readRuns(paths, (reader) => listRuns({ limit: 9 }, reader).length)).toBe(2);
-    expect(() => readRuns(paths, (reader) => reader.run('DELETE FROM turns'))).toThrow('Cannot read');
-  }));
+    expect(readRuns(paths, (reader) => listRuns({ limit: 9 }, reader).length)).toBe(1);
+  });
+  expect(readRuns(paths, (reader) => listRuns({ limit: 9 }, reader).length)).toBe(2);
+  expect(() => readRuns(paths, (reader) => reader.run('DELETE FROM turns'))).toThrow('Cannot read');
+});
 
-test('withRuns() names the file and says what to do when it is no database, or locked', () =>
-  inHome(({ db, paths }) => {
+testInHome(
+  'withRuns() names the file and says what to do when it is no database, or locked',
+  ({ db, paths }) => {
     const other = { ...paths, runsDatabase: `${paths.data}/other.db` };
     writeFileSync(other.runsDatabase, 'this is not a database, but long enough to look like one '.repeat(40));
     expect(() => withRuns(other, () => 'written')).toThrow(
@@ -133,76 +138,75 @@ test('withRuns() names the file and says what to do when it is no database, or l
     } finally {
       db.exec('ROLLBACK');
     }
-  }));
+  },
+);
 
-test('dataVersion() changes when another connection has written, and not before', () =>
-  inHome(({ db, open }) => {
-    const other = open();
-    const before = dataVersion(db);
-    expect(dataVersion(db)).toBe(before);
-    accepted(other);
-    expect(dataVersion(db)).not.toBe(before);
-  }));
+testInHome('dataVersion() changes when another connection has written, and not before', ({ db, open }) => {
+  const other = open();
+  const before = dataVersion(db);
+  expect(dataVersion(db)).toBe(before);
+  accepted(other);
+  expect(dataVersion(db)).not.toBe(before);
+});
 
-test('openRunsDb() takes a transaction inside another as part of it: both are undone', () =>
-  inHome(({ db }) => {
-    const planned = new Error('planned');
-    const work = () =>
-      db.transaction(() => {
-        accepted(db);
-        throw planned;
-      });
-    expect(work).toThrow(planned);
-    expect(count(db, 'runs')).toBe(0);
-    accepted(db);
-    expect(count(db, 'runs')).toBe(1);
-  }));
+testInHome('openRunsDb() takes a transaction inside another as part of it: both are undone', ({ db }) => {
+  const planned = new Error('planned');
+  const work = () =>
+    db.transaction(() => {
+      accepted(db);
+      throw planned;
+    });
+  expect(work).toThrow(planned);
+  expect(count(db, 'runs')).toBe(0);
+  accepted(db);
+  expect(count(db, 'runs')).toBe(1);
+});
 
-test('insertRun() leaves nothing behind when the disk is full, and works again afterwards', () =>
-  inHome(({ db }) => {
+testInHome(
+  'insertRun() leaves nothing behind when the disk is full, and works again afterwards',
+  ({ db }) => {
     fillDisk(db);
     expect(() => spawn(db, { task: BIG })).toThrow('full');
     expect([count(db, 'runs'), count(db, 'turns')]).toEqual([0, 0]);
     db.exec('PRAGMA max_page_count = 1000000');
     expect(spawn(db, { task: BIG }).kind).toBe('inserted');
-  }));
+  },
+);
 
-test('insertRun() writes no run when its turn cannot be written', () =>
-  inHome(({ db }) => {
-    db.exec("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'no space'); END");
-    expect(() => spawn(db)).toThrow('no space');
-    expect([count(db, 'runs'), count(db, 'turns')]).toEqual([0, 0]);
-  }));
+testInHome('insertRun() writes no run when its turn cannot be written', ({ db }) => {
+  db.exec("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'no space'); END");
+  expect(() => spawn(db)).toThrow('no space');
+  expect([count(db, 'runs'), count(db, 'turns')]).toEqual([0, 0]);
+});
 
-test('endTurn() ends nothing when what it has to tell cannot be written', () =>
-  inHome(({ db, open }) => {
-    const turn = started(db);
-    fillDisk(db);
-    expect(() => endTurn(turn, ending(), announcement({ result: BIG }), db)).toThrow('full');
-    for (const connection of [db, open()]) {
-      expect(getTurn(turn.runId, 1, connection)).toEqual(turn);
-      expect(undelivered(A, connection)).toBe(0);
-    }
-    db.exec('PRAGMA max_page_count = 1000000');
-    expect(endTurn(turn, ending(), announcement({ result: BIG }), db)?.state).toBe('success');
-    expect(undelivered(A, db)).toBe(1);
-  }));
+testInHome('endTurn() ends nothing when what it has to tell cannot be written', ({ db, open }) => {
+  const turn = started(db);
+  fillDisk(db);
+  expect(() => endTurn(turn, ending(), announcement({ result: BIG }), db)).toThrow('full');
+  for (const connection of [db, open()]) {
+    expect(getTurn(turn.runId, 1, connection)).toEqual(turn);
+    expect(undelivered(A, connection)).toBe(0);
+  }
+  db.exec('PRAGMA max_page_count = 1000000');
+  expect(endTurn(turn, ending(), announcement({ result: BIG }), db)?.state).toBe('success');
+  expect(undelivered(A, db)).toBe(1);
+});
 
-test('a write that finds the database locked changes nothing and says so', () =>
-  inHome(({ db, open }) => {
-    const other = open();
-    const turn = started(db);
-    other.exec('PRAGMA busy_timeout = 20');
-    db.transaction(() => {
-      expect(() => spawn(other)).toThrow('locked');
-      expect(() => endTurn(turn, ending(), announcement(), other)).toThrow('locked');
-    });
-    expect(getTurn(turn.runId, 1, other)).toEqual(turn);
-    expect(endTurn(turn, ending(), announcement(), other)?.state).toBe('success');
-  }));
+testInHome('a write that finds the database locked changes nothing and says so', ({ db, open }) => {
+  const other = open();
+  const turn = started(db);
+  other.exec('PRAGMA busy_timeout = 20');
+  db.transaction(() => {
+    expect(() => spawn(other)).toThrow('locked');
+    expect(() => endTurn(turn, ending(), announcement(), other)).toThrow('locked');
+  });
+  expect(getTurn(turn.runId, 1, other)).toEqual(turn);
+  expect(endTurn(turn, ending(), announcement(), other)?.state).toBe('success');
+});
 
-test('the schema refuses words that this program does not know, and rows without their run', () =>
-  inHome(({ db, paths }) => {
+testInHome(
+  'the schema refuses words that this program does not know, and rows without their run',
+  ({ db, paths }) => {
     const { runId } = accepted(db);
     expect(() => db.run("UPDATE turns SET state = 'done' WHERE run_id = ?", runId)).toThrow('CHECK');
     const insert =
@@ -211,4 +215,5 @@ test('the schema refuses words that this program does not know, and rows without
     const plain = openSqlite(paths.runsDatabase, { mode: 'read', busyTimeoutMs: 100 });
     expect(plain.all('PRAGMA integrity_check').map((row) => row.integrity_check)).toEqual(['ok']);
     plain.close();
-  }));
+  },
+);

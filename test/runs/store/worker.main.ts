@@ -63,9 +63,8 @@ function work(db: Sqlite): void {
     // As the next call of an owner does, but with the ids.
     for (const id of acknowledge(owner, options.nowMs, db)) say('acked', id);
     const listener = { requester, session: null, owner, isPerson: false };
-    for (const { id, isRedelivery } of takeAnnouncements(listener, options, db)) {
+    for (const { id, isRedelivery } of takeAnnouncements(listener, options, db))
       say(isRedelivery ? 'again' : 'took', id);
-    }
   }
 }
 

@@ -95,12 +95,11 @@ describe('judgeTime()', () => {
       'lingers',
     ],
   ];
-  for (const [what, given, watched, verdict] of rows) {
+  for (const [what, given, watched, verdict] of rows)
     test(`${what}: ${verdict}`, () => {
       const over = judgeTime(given, watched);
       expect(
         over?.kind === 'stop' && over.stop !== 'in the row' ? over.stop.reason : (over?.kind ?? 'go on'),
       ).toBe(verdict);
     });
-  }
 });

@@ -161,13 +161,12 @@ describe('contextFiles() gives nothing of', () => {
     ['a directory', (_, path) => mkdirSync(path)],
   ];
   for (const [what, plant] of rows) {
-    for (const name of NAMES) {
+    for (const name of NAMES)
       test(`${name} when it is ${what}`, async () => {
         using here = repository();
         plant(here, `${here.project}/${name}`);
         expect(await here.told([name])).toEqual([]);
       });
-    }
   }
 
   test('links outside of a repository', async () => {

@@ -187,7 +187,7 @@ describe('what is known in the project', () => {
     ['reviewer', { agents: ['review'] }, true],
     ['main', { excludeAgents: ['main'] }, false],
   ];
-  for (const [agentId, subagentContext, isTold] of agents) {
+  for (const [agentId, subagentContext, isTold] of agents)
     test(`is ${isTold ? '' : 'not '}said to "${agentId}" with ${JSON.stringify(subagentContext)}`, async () => {
       using here = place({ subagentContext });
       known(here);
@@ -195,7 +195,6 @@ describe('what is known in the project', () => {
         isTold,
       );
     });
-  }
 
   test('is said in the language of the settings', async () => {
     using here = place({ language: 'ko' });

@@ -44,20 +44,18 @@ describe('gitIn()', () => {
     ['ends without a word', 'exit 3', 'git ended with exit code 3'],
     ['has too much to say', `head -c 2000000 /dev/zero | tr '\\0' x`, 'git has too much to say'],
   ];
-  for (const [what, script, reason] of broken) {
+  for (const [what, script, reason] of broken)
     test(`does nothing with a git that ${what}`, async () => {
       using home = temporaryHome();
       const git = await gitIn(home.path, withGit(home, script));
       expect(await git(['status'])).toEqual({ kind: 'failed', reason: expect.stringContaining(reason) });
     });
-  }
 
   test('runs no git of the directory itself, and lets git find nothing there either', async () => {
     using home = temporaryHome();
     const app = `${home.path}/app`;
-    for (const name of ['git', 'trap']) {
+    for (const name of ['git', 'trap'])
       chmodSync(home.put(`app/bin/${name}`, `#!/bin/sh\ntouch "${home.path}/${name}.mark"\n`), 0o755);
-    }
     const aliases = '[alias]\n\tsprung = "!trap"\n\tpath = "!echo $PATH"\n';
     const GIT_CONFIG_GLOBAL = home.put('mine', aliases);
     for (const relative of ['bin', './bin', '']) {

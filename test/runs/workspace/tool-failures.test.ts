@@ -155,7 +155,7 @@ function lessons({ home, project }: ReturnType<typeof place>) {
   return readRows(home.paths, 'SELECT error_normalized AS error, state, resolution FROM error_kb');
 }
 
-for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const) {
+for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const)
   describe(`of ${client}`, () => {
     test('a failed command is recorded with its project and agent, and that it works again is seen', () => {
       using here = place(client);
@@ -203,7 +203,6 @@ for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const) {
       expect(files).toEqual(['src/app.ts']);
     });
   });
-}
 
 describe('a command of Gemini CLI, whose exit code the stream does not say,', () => {
   const outputs: [what: string, output: string, types: string[]][] = [
@@ -217,7 +216,7 @@ describe('a command of Gemini CLI, whose exit code the stream does not say,', ()
       ['tool_use'],
     ],
   ];
-  for (const [what, output, types] of outputs) {
+  for (const [what, output, types] of outputs)
     test(`is known to have ${what}`, () => {
       using here = place('gemini');
       keepConversation(here.home, here.run, [{ id: 't1', output }]);
@@ -225,7 +224,6 @@ describe('a command of Gemini CLI, whose exit code the stream does not say,', ()
       here.recorder.flush();
       expect(readEvents(here.home.paths).map(({ type }) => type)).toEqual(types);
     });
-  }
 
   test('waits for a conversation that is behind the stream, and so does what comes after it', () => {
     using here = place('gemini');
@@ -286,14 +284,13 @@ describe('FailureRecorder', () => {
     ],
     ['names a tool that is not there', "Model tried to call unavailable tool 'task'. Available tools: bash."],
   ];
-  for (const [what, text] of nothing) {
+  for (const [what, text] of nothing)
     test(`records nothing of a call that ${what}`, () => {
       using here = place('claude');
       here.say(claudeCall('t1', 'Bash', { command: 'npm test' }), claudeResult('t1', text, true));
       here.recorder.flush();
       expect(readEvents(here.home.paths)).toEqual([]);
     });
-  }
 
   test('records what the client itself rejected, as the hooks do', () => {
     using here = place('claude');

@@ -165,7 +165,7 @@ describe('mergeChanges()', () => {
     ['the same line is changed', 'a.txt', 'other\n'],
     ['a file of that name is there', 'new.sh', 'mine\n'],
   ];
-  for (const [what, name, text] of conflicts) {
+  for (const [what, name, text] of conflicts)
     test(`changes nothing when ${what}, and names the file`, async () => {
       const changed = await changedPlace();
       using here = changed.here;
@@ -178,7 +178,6 @@ describe('mergeChanges()', () => {
       expect(await here.git('status', '--porcelain')).toBe(before);
       expect(readFileSync(`${here.repository}/${name}`, 'utf8')).toBe(text);
     });
-  }
 
   test('brings what is new since, also where what it brought is committed there, and nothing beside other work', async () => {
     const changed = await changedPlace();

@@ -29,12 +29,11 @@ describe('prepareWorktree()', () => {
     ['auto', true, 'made'],
     ['always', false, 'made'],
   ];
-  for (const [worktreeMode, isShared, kind] of rows) {
+  for (const [worktreeMode, isShared, kind] of rows)
     test(`gives ${kind} for "${worktreeMode}" when the directory is ${isShared ? '' : 'not '}shared`, async () => {
       using here = await place();
       expect((await here.prepare(here.runOf(ID, { worktreeMode }), isShared)).kind).toBe(kind);
     });
-  }
 
   test('makes a private tree of HEAD on a branch of the run, at the same place below it', async () => {
     using here = await place();
@@ -55,13 +54,12 @@ describe('prepareWorktree()', () => {
     ['--..~^:?*[\\@{', 'subagent/01234567'],
     [`${'a'.repeat(39)} tail`, `subagent/${'a'.repeat(39)}-01234567`],
   ];
-  for (const [label, branch] of branches) {
+  for (const [label, branch] of branches)
     test(`names the branch ${branch} after the label "${label}"`, async () => {
       using here = await place();
       const run = await here.made(here.runOf(ID, { label }));
       expect(await gitAt(run.worktree.path, ['branch', '--show-current'], here.env)).toBe(branch);
     });
-  }
 
   test('makes a removed tree again with the branch that it had, also one of an earlier name', async () => {
     using here = await place();
@@ -197,7 +195,7 @@ describe('leaveWorktree()', () => {
       '1 file is not committed',
     ],
   ];
-  for (const [what, leaves, reason] of kept) {
+  for (const [what, leaves, reason] of kept)
     test(`keeps a tree with ${what} and says where it is`, async () => {
       using here = await place();
       const run = await here.made(here.runOf(ID));
@@ -210,7 +208,6 @@ describe('leaveWorktree()', () => {
       expect(await gitAt(path, ['status', '--porcelain', '--ignored'], here.env)).toBe(before);
       expect(await here.git('branch', '--list', branch)).toContain(branch);
     });
-  }
 
   test('removes a tree whose commit is in another branch', async () => {
     using here = await place();
@@ -227,9 +224,8 @@ describe('leaveWorktree()', () => {
     const [one, other] = [await here.made(here.runOf('one')), await here.made(here.runOf('other'))];
     await gitAt(one.worktree.path, ['commit', '--quiet', '--allow-empty', '-m', 'work'], here.env);
     await gitAt(other.worktree.path, ['merge', '--quiet', '--ff-only', one.worktree.branch], here.env);
-    for (const run of [one, other]) {
+    for (const run of [one, other])
       expect(await leaveWorktree(run, { env: here.env })).toContain('1 commit is in no other branch');
-    }
   });
 
   test('keeps the branch of a tree that somebody removed, as long as it has a commit of its own', async () => {
@@ -311,7 +307,7 @@ test('nothing that the repository or the environment names is run', async () => 
 });
 
 const conditions = ['gitdir:**/worktrees/**', 'onbranch:subagent/**'];
-for (const condition of conditions) {
+for (const condition of conditions)
   test(`nothing is run that the repository names for such trees alone, by ${condition}`, async () => {
     using here = await place();
     const marks = `${here.home.path}/marks`;
@@ -344,7 +340,6 @@ for (const condition of conditions) {
     await gitAt(other, ['status'], here.env);
     expect(readdirSync(marks)).toContain('clean');
   });
-}
 
 test('a tree that was not filled before its maker died is filled', async () => {
   using here = await place();
