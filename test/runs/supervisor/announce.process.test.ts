@@ -85,7 +85,7 @@ describe('the announce step', () => {
 
   test('that hangs is ended in its time, and the raw words are there in time', async () => {
     await using sup = supervisorHome({ announce: { timeoutSeconds: 1 } });
-    const { turn } = sup.accept('[[announce hang]] [[answer raw]]');
+    const turn = sup.accept('[[announce hang]] [[answer raw]]');
     await sup.supervise(turn).exited;
     const story = sup.story(turn.runId);
     expect(stepOf(story)).toMatchObject({ state: 'timeout', result: null });

@@ -57,7 +57,7 @@ describe('a supervisor that is killed', () => {
     test(`${place.replaceAll('-', ' ')} loses nothing`, async () => {
       await using sup = supervisorHome();
       const note = `${sup.home.path}/starts`;
-      const { turn } = sup.accept(`[[note ${note}]] [[slow 100]]`);
+      const turn = sup.accept(`[[note ${note}]] [[slow 100]]`);
       const first = sup.supervise(turn, place);
       await first.exited;
       expect(first.signalCode).toBe('SIGKILL');
@@ -78,7 +78,7 @@ describe('a supervisor that is killed', () => {
 
   async function killWhileStopping(place: string): Promise<void> {
     await using sup = supervisorHome();
-    const { turn } = sup.accept('[[fork]] [[setsid]] [[ignore-term]] [[hang]]');
+    const turn = sup.accept('[[fork]] [[setsid]] [[ignore-term]] [[hang]]');
     const first = sup.supervise(turn, place);
     await sup.until('the client works', () => sup.processes(turn.runId).length === 3);
     sup.stop(turn.runId);
@@ -95,7 +95,7 @@ describe('a supervisor that is killed', () => {
     await using sup = supervisorHome({ announce: { mode: 'raw' } });
     const note = `${sup.home.path}/starts`;
     const model = { requested: 'opus-99', resolved: 'opus-99' };
-    const { turn } = sup.accept(`[[note ${note}]] [[only-default]]`, { model });
+    const turn = sup.accept(`[[note ${note}]] [[only-default]]`, { model });
     await sup.supervise(turn, 'after-model-refused').exited;
     await recover(sup);
     expect(expectWhole(sup, sup.story(turn.runId)).state).toBe('success');
@@ -109,7 +109,7 @@ describe('a supervisor that is killed', () => {
   test('while the client works is followed by one with the deadline of the first, which does nothing twice and leaves nothing out', async () => {
     await using sup = supervisorHome({ announce: { mode: 'raw' } });
     const file = `${sup.home.path}/go`;
-    const { turn } = sup.accept(
+    const turn = sup.accept(
       `[[failing one]] [[failing two]] [[slow 1500]] [[until ${file}]] [[failing three]]`,
       { runTimeoutMs: 600_000 },
     );
@@ -156,7 +156,7 @@ describe('a supervisor that is killed', () => {
       `[[until ${file}]] [[no-result]]`,
       `[[until ${file}]] [[error-result 1]]`,
     ];
-    const turns = tasks.map((task) => sup.accept(task).turn);
+    const turns = tasks.map((task) => sup.accept(task));
     const firsts = turns.map((turn) => sup.supervise(turn));
     for (const { runId } of turns)
       await sup.until('the client works', () => sup.story(runId).turns[0]?.state === 'running');
@@ -180,7 +180,7 @@ describe('a supervisor that is killed', () => {
 
   test('is followed by one that keeps the deadline of the first', async () => {
     await using sup = supervisorHome({ announce: { mode: 'raw' } });
-    const { turn } = sup.accept('[[hang]]', { runTimeoutMs: 1500 });
+    const turn = sup.accept('[[hang]]', { runTimeoutMs: 1500 });
     const first = sup.supervise(turn);
     await sup.until('the client works', () => sup.story(turn.runId).turns[0]?.usage.inputTokens === 100);
     first.kill('SIGKILL');
@@ -196,7 +196,7 @@ describe('a supervisor that is killed', () => {
   test('is followed by one that knows the result which came in time, however much stands before it', async () => {
     await using sup = supervisorHome({ announce: { mode: 'raw' } });
     const [go, end] = ['go', 'end'].map((name) => `${sup.home.path}/${name}`);
-    const { turn } = sup.accept(`[[stream 24]] [[until ${go}]] [[close-stdout ${end}]]`, {
+    const turn = sup.accept(`[[stream 24]] [[until ${go}]] [[close-stdout ${end}]]`, {
       runTimeoutMs: 3000,
     });
     const first = sup.supervise(turn);
@@ -223,7 +223,7 @@ describe('a supervisor that is killed', () => {
   test('just after the start of its client is followed by one that finds it by its marker, and knows its deadline', async () => {
     await using sup = supervisorHome({ announce: { mode: 'raw' } });
     const file = `${sup.home.path}/go`;
-    const { turn } = sup.accept(`[[until ${file}]]`, { runTimeoutMs: 600_000 });
+    const turn = sup.accept(`[[until ${file}]]`, { runTimeoutMs: 600_000 });
     await sup.supervise(turn, 'after-start').exited;
     await sup.until('the client works', () => sup.processes(turn.runId).length === 1);
     expect(sup.story(turn.runId).turns[0]).toMatchObject({ state: 'starting', process: null });
@@ -239,7 +239,7 @@ describe('a supervisor that is killed', () => {
 
   test('together with its client is followed by one that says what is known', async () => {
     await using sup = supervisorHome();
-    const { turn } = sup.accept('[[setsid]] [[hang]]');
+    const turn = sup.accept('[[setsid]] [[hang]]');
     const first = sup.supervise(turn);
     await sup.until('the client works', () => sup.story(turn.runId).turns[0]?.usage.inputTokens === 100);
     const client = sup.story(turn.runId).turns[0]?.process?.pid ?? 0;
@@ -259,7 +259,7 @@ describe('a turn whose supervisor cannot be seen', () => {
     }
     await using sup = supervisorHome({ announce: { mode: 'raw' } });
     const file = `${sup.home.path}/go`;
-    const { turn } = sup.accept(`[[until ${file}]]`);
+    const turn = sup.accept(`[[until ${file}]]`);
     const supervisor = sup.supervise(turn);
     await sup.until('the client works', () => sup.story(turn.runId).turns[0]?.state === 'running');
     const { owner } = onlyTurn(sup.story(turn.runId));
@@ -297,7 +297,7 @@ describe('two supervisors of one turn', () => {
     await using sup = supervisorHome({ announce: { mode: 'raw' } });
     const file = `${sup.home.path}/go`;
     const note = `${sup.home.path}/starts`;
-    const { turn } = sup.accept(`[[note ${note}]] [[until ${file}]]`);
+    const turn = sup.accept(`[[note ${note}]] [[until ${file}]]`);
     const all = [1, 2, 3].map(() => sup.supervise(turn));
     await Promise.race(all.map((one) => one.exited));
     await sup.until('two are gone', () => all.filter(({ exitCode }) => exitCode === 0).length === 2);

@@ -18,7 +18,7 @@ const RAW = { announce: { mode: 'raw' } };
 
 /** Stops the run once its client does what it is to do, and waits for its end. */
 async function stopped(sup: SupervisorHome, task: string, isReady: (runId: string) => boolean) {
-  const { turn } = sup.accept(task);
+  const turn = sup.accept(task);
   const supervisor = sup.supervise(turn);
   await sup.until(`the client of ${task} is ready`, () => isReady(turn.runId));
   sup.stop(turn.runId);
@@ -60,7 +60,7 @@ describe('a stop', () => {
   test('before the client is started prevents that', async () => {
     await using sup = supervisorHome(RAW);
     const note = `${sup.home.path}/starts`;
-    const { turn } = sup.accept(`[[note ${note}]]`);
+    const turn = sup.accept(`[[note ${note}]]`);
     sup.stop(turn.runId);
     await sup.supervise(turn).exited;
     expect(onlyTurn(sup.story(turn.runId))).toMatchObject({
@@ -73,7 +73,7 @@ describe('a stop', () => {
 
   test('by nobody but the supervisor itself, told to end, is announced', async () => {
     await using sup = supervisorHome(RAW);
-    const { turn } = sup.accept('[[hang]]');
+    const turn = sup.accept('[[hang]]');
     const supervisor = sup.supervise(turn);
     await sup.until('the client works', () => hasSaid(sup, 'hanging')(turn.runId));
     supervisor.kill('SIGTERM');
@@ -86,7 +86,7 @@ describe('a stop', () => {
 
   test('during the announce step ends that, and the raw words are told: the work was done before', async () => {
     await using sup = supervisorHome();
-    const { turn } = sup.accept('[[answer raw]] [[announce hang]]');
+    const turn = sup.accept('[[answer raw]] [[announce hang]]');
     const supervisor = sup.supervise(turn);
     await sup.until('it is asked for words', () => sup.story(turn.runId).turns[1]?.state === 'running');
     sup.stop(turn.runId);
@@ -133,7 +133,7 @@ describe('a program that a client leaves behind, in a session of its own and wit
 describe('a limit', () => {
   test('of time counts from the start of the client, and keeps what it had said', async () => {
     await using sup = supervisorHome(RAW);
-    const { turn } = sup.accept('[[slow 60000]]', { runTimeoutMs: 1000, createdAtMs: Date.now() - 5000 });
+    const turn = sup.accept('[[slow 60000]]', { runTimeoutMs: 1000, createdAtMs: Date.now() - 5000 });
     await sup.supervise(turn).exited;
     const ended = onlyTurn(sup.story(turn.runId));
     expect(ended).toMatchObject({
@@ -188,7 +188,7 @@ describe('nobody is signalled', () => {
 
   /** A turn whose client was launched by a supervisor that is gone. */
   function launched(sup: SupervisorHome, process: ProcessIdentity) {
-    const { turn } = sup.accept('do it');
+    const turn = sup.accept('do it');
     withRuns(sup.home.paths, (db) => {
       const owner = { ...process, pid: 2 ** 22 + 1 };
       const starting = getTurn(turn.runId, 1, db);

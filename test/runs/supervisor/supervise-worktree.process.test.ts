@@ -76,7 +76,7 @@ describe('a turn in a working tree of its own', () => {
   test('is named by the words that are told when the announce step takes too long, and the step has time enough', async () => {
     await using sup = supervisorHome();
     const root = await repository(sup);
-    const { turn } = sup.accept('[[write new-file]] [[announce hang]]', {
+    const turn = sup.accept('[[write new-file]] [[announce hang]]', {
       cwd: root,
       worktreeMode: 'always',
     });

@@ -104,7 +104,7 @@ describe('a turn ends', () => {
   test('in success when the client has closed its output and ends later', async () => {
     await using sup = supervisorHome(RAW);
     const file = `${sup.home.path}/go`;
-    const { turn } = sup.accept(`[[close-stdout ${file}]]`);
+    const turn = sup.accept(`[[close-stdout ${file}]]`);
     const supervisor = sup.supervise(turn);
     await sup.until('the result is stored', () => sup.story(turn.runId).turns[0]?.usage.costUsd != null);
     expect(supervisor.exitCode).toBeNull();
@@ -179,7 +179,7 @@ describe('a price in the settings', () => {
     chmodSync(sup.home.put('bin/opencode', script), 0o755);
     sup.env.PATH = `${sup.home.path}/bin:${sup.env.PATH}`;
     const model = { requested: null, resolved: 'acme/large' };
-    const { turn } = sup.accept('do it', { client: 'opencode', model });
+    const turn = sup.accept('do it', { client: 'opencode', model });
     const supervisor = sup.supervise(turn);
     const usage = () => sup.story(turn.runId).turns[0]?.usage;
     await sup.until('its tokens are known', () => usage()?.inputTokens === 100_000);
