@@ -1,7 +1,7 @@
-import { test } from 'bun:test';
+import { test as testOfBun } from 'bun:test';
 import { type Home, inHome } from './store/made-up.ts';
 
 /** A test in a home of its own, with a database of runs. */
-export function testInHome(title: string, work: (home: Home) => void | Promise<void>): void {
-  test(title, () => inHome(work));
+export function test(title: string, work: (home: Home) => void | Promise<void>): void {
+  testOfBun(title, () => inHome(work));
 }

@@ -9,7 +9,7 @@ import { readLog } from '../../src/runs/read-log.ts';
 import { dismissAnnouncements } from '../../src/runs/store/outbox.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { appendTurn, changeTurn, endTurn } from '../../src/runs/store/turns.ts';
-import { testInHome } from './in-home.ts';
+import { test } from './in-home.ts';
 import { A, ended, ending, NOW_MS, started } from './store/made-up.ts';
 
 const TASK = 'count the files';
@@ -69,7 +69,7 @@ const TURNS = {
 
 describe('readLog()', () => {
   for (const [client, { tool, lines }] of Object.entries(TURNS))
-    testInHome(`reads what ${client} said and did, behind what it was asked`, ({ db, paths }) => {
+    test(`reads what ${client} said and did, behind what it was asked`, ({ db, paths }) => {
       const { runId } = ended(db, { client: client as keyof typeof TURNS });
       write(paths, runId, 1, lines);
       expect(logOf(paths, runId, db)).toEqual([
@@ -81,7 +81,7 @@ describe('readLog()', () => {
       ]);
     });
 
-  testInHome('reads all turns from the first on, and the same when they are archived', ({ db, paths }) => {
+  test('reads all turns from the first on, and the same when they are archived', ({ db, paths }) => {
     const { runId } = ended(db);
     write(paths, runId, 1, [said('Three.', 'm1')]);
     for (const [kind, message] of [
@@ -111,13 +111,13 @@ describe('readLog()', () => {
     expect(logOf(paths, runId, db)).toEqual(log);
   });
 
-  testInHome('is empty when nothing was started', ({ db, paths }) => {
+  test('is empty when nothing was started', ({ db, paths }) => {
     const { runId } = ended(db);
     db.run('UPDATE turns SET launched_at = NULL');
     expect(logOf(paths, runId, db)).toEqual([]);
   });
 
-  testInHome('reads what there is of a turn that is being written', ({ db, paths }) => {
+  test('reads what there is of a turn that is being written', ({ db, paths }) => {
     const { runId } = started(db);
     expect(logOf(paths, runId, db)).toEqual([{ kind: 'user', text: TASK }]);
     write(paths, runId, 1, [said('One.', 'm1')]);
@@ -127,7 +127,7 @@ describe('readLog()', () => {
     expect(logOf(paths, runId, db).at(-1)).toEqual({ kind: 'assistant', text: 'One.' });
   });
 
-  testInHome('passes over garbage', ({ db, paths }) => {
+  test('passes over garbage', ({ db, paths }) => {
     const { runId } = ended(db);
     write(paths, runId, 1, ['not json', '{"type":', '[]', 'null', said('One.', 'm1'), '\u2028']);
     expect(logOf(paths, runId, db)).toEqual([
@@ -136,23 +136,23 @@ describe('readLog()', () => {
     ]);
   });
 
-  testInHome(
-    'keeps the end of what was said and of what was done, each by itself, and shortens long texts',
-    ({ db, paths }) => {
-      const { runId } = ended(db);
-      const calls = Array.from({ length: 5000 }, (_, index) => called(`t${index}`, `echo ${index}`));
-      write(paths, runId, 1, [said('One.', 'm1'), ...calls, said('x'.repeat(100_000), 'm2')]);
-      const log = logOf(paths, runId, db);
-      const told = log.filter(({ kind }) => kind === 'user' || kind === 'assistant');
-      expect(told.map(({ text }) => text.length)).toEqual([TASK.length, 'One.'.length, 32 * 1024]);
-      const done = log.filter(({ kind }) => kind === 'tool-call');
-      expect(done).toHaveLength(2000);
-      expect(done.at(-1)?.text).toBe('{"command":"echo 4999"}');
-      expect(log.indexOf(told[2] as LogEntry)).toBe(log.length - 1);
-    },
-  );
+  test('keeps the end of what was said and of what was done, each by itself, and shortens long texts', ({
+    db,
+    paths,
+  }) => {
+    const { runId } = ended(db);
+    const calls = Array.from({ length: 5000 }, (_, index) => called(`t${index}`, `echo ${index}`));
+    write(paths, runId, 1, [said('One.', 'm1'), ...calls, said('x'.repeat(100_000), 'm2')]);
+    const log = logOf(paths, runId, db);
+    const told = log.filter(({ kind }) => kind === 'user' || kind === 'assistant');
+    expect(told.map(({ text }) => text.length)).toEqual([TASK.length, 'One.'.length, 32 * 1024]);
+    const done = log.filter(({ kind }) => kind === 'tool-call');
+    expect(done).toHaveLength(2000);
+    expect(done.at(-1)?.text).toBe('{"command":"echo 4999"}');
+    expect(log.indexOf(told[2] as LogEntry)).toBe(log.length - 1);
+  });
 
-  testInHome('names the tool of a result however far away its call is', ({ db, paths }) => {
+  test('names the tool of a result however far away its call is', ({ db, paths }) => {
     const { runId } = ended(db);
     const between = Array.from({ length: 1500 }, (_, index) => answered(`other${index}`, 'x'));
     write(paths, runId, 1, [called('t1', 'ls'), ...between, answered('t1', 'end')]);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import {
   acknowledge,
@@ -9,7 +9,7 @@ import {
 import { dueArchives, setArchived } from '../../../src/runs/store/rows.ts';
 import { getRun } from '../../../src/runs/store/runs.ts';
 import { appendTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import { A, accepted, announcement, ended, ending, inHome, NOW_MS, started } from './made-up.ts';
 
 const HOUR_MS = 3_600_000;
@@ -30,7 +30,7 @@ const next = (runId: string) =>
   ({ runId, kind: 'send', announces: null, message: 'more', nowMs: ENDED_MS + 5, state: 'queued' }) as const;
 
 describe('a run is archived', () => {
-  testInHome('so long after its end was taken in, and not a moment before', ({ db }) => {
+  test('so long after its end was taken in, and not a moment before', ({ db }) => {
     const { runId } = ended(db);
     deliver(db, ENDED_MS + HOUR_MS);
     expect(archiveAt(runId, db)).toBe(ENDED_MS + 2 * HOUR_MS);
@@ -38,7 +38,7 @@ describe('a run is archived', () => {
     expect(due(ENDED_MS + 2 * HOUR_MS, db)).toEqual([runId]);
   });
 
-  testInHome('so long after its end where there is nothing to tell', ({ db }) => {
+  test('so long after its end where there is nothing to tell', ({ db }) => {
     const turn = started(db);
     endTurn(turn, ending(), null, db);
     expect(archiveAt(turn.runId, db)).toBe(ENDED_MS + HOUR_MS);
@@ -47,14 +47,14 @@ describe('a run is archived', () => {
     expect(archiveAt(queued.runId, db)).toBe(NOW_MS + 7 + HOUR_MS);
   });
 
-  testInHome('never while it waits or runs, however long', ({ db }) => {
+  test('never while it waits or runs, however long', ({ db }) => {
     const waits = accepted(db);
     const runs = started(db);
     expect([archiveAt(waits.runId, db), archiveAt(runs.runId, db)]).toEqual([null, null]);
     expect(due(FAR_MS, db)).toEqual([]);
   });
 
-  testInHome('never while its announcement is undelivered or only handed out', ({ db }) => {
+  test('never while its announcement is undelivered or only handed out', ({ db }) => {
     ended(db);
     const doomed = ended(db, { cleanup: 'delete' });
     expect(due(FAR_MS, db)).toEqual([]);
@@ -66,13 +66,13 @@ describe('a run is archived', () => {
     expect(due(FAR_MS, db)).toEqual([]);
   });
 
-  testInHome('never when it is not to be', ({ db }) => {
+  test('never when it is not to be', ({ db }) => {
     const { runId } = ended(db, { archiveAfterMs: 0 });
     deliver(db, ENDED_MS);
     expect(archiveAt(runId, db)).toBeNull();
   });
 
-  testInHome('not while it works on a message, and then anew', ({ db }) => {
+  test('not while it works on a message, and then anew', ({ db }) => {
     const { runId } = ended(db);
     deliver(db, ENDED_MS);
     const turn = appendTurn({ ...next(runId), state: 'starting' }, db);
@@ -108,7 +108,7 @@ describe('a run that is to be deleted is archived right after', () => {
       }),
     );
 
-  testInHome('its announce step has ended, also where the announcement was faster', ({ db }) => {
+  test('its announce step has ended, also where the announcement was faster', ({ db }) => {
     const turn = started(db, { cleanup: 'delete' });
     const step = db.transaction(() => {
       endTurn(turn, ending(), announcement(), db);
@@ -122,7 +122,7 @@ describe('a run that is to be deleted is archived right after', () => {
 });
 
 describe('setArchived()', () => {
-  testInHome('can be repeated: the first time stays, and the run is not due again', ({ db, open }) => {
+  test('can be repeated: the first time stays, and the run is not due again', ({ db, open }) => {
     const { runId } = ended(db, { cleanup: 'delete' });
     deliver(db, ENDED_MS);
     // The files were put away, then the process was killed: the run is due again.
@@ -133,7 +133,7 @@ describe('setArchived()', () => {
     expect(due(FAR_MS, db)).toEqual([]);
   });
 
-  testInHome('does not archive a run that was sent a message meanwhile', ({ db, open }) => {
+  test('does not archive a run that was sent a message meanwhile', ({ db, open }) => {
     const { runId } = ended(db, { cleanup: 'delete' });
     deliver(db, ENDED_MS);
     appendTurn(next(runId), open());
@@ -141,7 +141,7 @@ describe('setArchived()', () => {
     expect(getRun(runId, db)?.run.archivedAtMs).toBeNull();
   });
 
-  testInHome('leaves the row, with what it took', ({ db }) => {
+  test('leaves the row, with what it took', ({ db }) => {
     const { runId } = ended(db);
     deliver(db, ENDED_MS);
     const before = getRun(runId, db);
@@ -150,7 +150,7 @@ describe('setArchived()', () => {
   });
 });
 
-testInHome('dueArchives() gives the longest due first, and no more than it is asked for', ({ db }) => {
+test('dueArchives() gives the longest due first, and no more than it is asked for', ({ db }) => {
   const [second, first] = [ended(db, { archiveAfterMs: 2000 }), ended(db, { archiveAfterMs: 1000 })];
   deliver(db, ENDED_MS);
   expect(due(FAR_MS, db)).toEqual([first.runId, second.runId]);

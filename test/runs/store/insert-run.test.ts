@@ -3,13 +3,13 @@ import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { getRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { appendTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import { A, accepted, B, ended, ending, LIMITS, NOW_MS, newRun, spawn, started } from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', atMs: NOW_MS } as const;
 
 describe('insertRun()', () => {
-  testInHome('writes the run and its first turn as they are to be read', ({ db, open }) => {
+  test('writes the run and its first turn as they are to be read', ({ db, open }) => {
     const run = newRun({
       session: 's1',
       label: 'tests',
@@ -43,7 +43,7 @@ describe('insertRun()', () => {
     expect(getRun(answer.run.id, open())).toEqual({ run: answer.run, turn: answer.turn, waiting: 0 });
   });
 
-  testInHome('numbers the runs of each requester for good', ({ db, open }) => {
+  test('numbers the runs of each requester for good', ({ db, open }) => {
     const numbers = [A, A, B, A].map((key, index) => {
       const { runId } = accepted(index % 2 === 0 ? db : open(), { key });
       return getRun(runId, db)?.run.number;
@@ -55,37 +55,36 @@ describe('insertRun()', () => {
     expect(getRun(accepted(db).runId, db)?.run.number).toBe(4);
   });
 
-  testInHome(
-    'takes the same call within the window for the same run, and not after it or from another',
-    ({ db, open }) => {
-      const first = spawn(db, { spawnKey: 'k' });
-      if (first.kind !== 'inserted') throw new Error(first.kind);
-      const again = spawn(open(), { spawnKey: 'k', createdAtMs: NOW_MS + LIMITS.dedupeMs - 1 });
-      expect(again).toMatchObject({ kind: 'duplicate', run: first.run, turn: first.turn });
-      expect(spawn(db, { spawnKey: 'other' }).kind).toBe('inserted');
-      expect(spawn(db, { spawnKey: 'k', key: B }).kind).toBe('inserted');
-      expect(spawn(db, { spawnKey: 'k', createdAtMs: NOW_MS + LIMITS.dedupeMs }).kind).toBe('inserted');
-      expect(listRuns({ requester: A, limit: 9 }, db)).toHaveLength(3);
-    },
-  );
+  test('takes the same call within the window for the same run, and not after it or from another', ({
+    db,
+    open,
+  }) => {
+    const first = spawn(db, { spawnKey: 'k' });
+    if (first.kind !== 'inserted') throw new Error(first.kind);
+    const again = spawn(open(), { spawnKey: 'k', createdAtMs: NOW_MS + LIMITS.dedupeMs - 1 });
+    expect(again).toMatchObject({ kind: 'duplicate', run: first.run, turn: first.turn });
+    expect(spawn(db, { spawnKey: 'other' }).kind).toBe('inserted');
+    expect(spawn(db, { spawnKey: 'k', key: B }).kind).toBe('inserted');
+    expect(spawn(db, { spawnKey: 'k', createdAtMs: NOW_MS + LIMITS.dedupeMs }).kind).toBe('inserted');
+    expect(listRuns({ requester: A, limit: 9 }, db)).toHaveLength(3);
+  });
 
-  testInHome(
-    'takes the same call again for a new run once the first was stopped, unless the caller named it',
-    ({ db }) => {
-      const first = accepted(db, { spawnKey: 'k' });
-      requestStop(first.runId, STOP, db);
-      const named = { ...LIMITS, dedupesFailed: true };
-      expect(spawn(db, { spawnKey: 'k' }, named)).toMatchObject({
-        kind: 'duplicate',
-        run: { id: first.runId },
-      });
-      const again = spawn(db, { spawnKey: 'k' });
-      expect(again.kind).toBe('inserted');
-      expect(spawn(db, { spawnKey: 'k' })).toMatchObject({ kind: 'duplicate' });
-    },
-  );
+  test('takes the same call again for a new run once the first was stopped, unless the caller named it', ({
+    db,
+  }) => {
+    const first = accepted(db, { spawnKey: 'k' });
+    requestStop(first.runId, STOP, db);
+    const named = { ...LIMITS, dedupesFailed: true };
+    expect(spawn(db, { spawnKey: 'k' }, named)).toMatchObject({
+      kind: 'duplicate',
+      run: { id: first.runId },
+    });
+    const again = spawn(db, { spawnKey: 'k' });
+    expect(again.kind).toBe('inserted');
+    expect(spawn(db, { spawnKey: 'k' })).toMatchObject({ kind: 'duplicate' });
+  });
 
-  testInHome('takes the same call for the same run also where a limit is reached meanwhile', ({ db }) => {
+  test('takes the same call for the same run also where a limit is reached meanwhile', ({ db }) => {
     spawn(db, { spawnKey: 'k' });
     expect(spawn(db, { spawnKey: 'k' }, { ...LIMITS, maxQueued: 0 }).kind).toBe('duplicate');
   });
@@ -107,20 +106,19 @@ describe('insertRun()', () => {
 
   for (const { why, limit, fill, words } of limits) {
     for (const count of [2, 3, 4])
-      testInHome(
-        `with ${count} of 3 of the limit "${why}" ${count < 3 ? 'accepts one more' : 'refuses, and writes nothing'}`,
-        ({ db }) => {
-          for (let index = 0; index < count; index++) fill(db, index);
-          const answer = spawn(db, { session: 's1' }, { ...LIMITS, ...limit });
-          expect(answer).toMatchObject(count < 3 ? { kind: 'inserted' } : { kind: 'refused', why });
-          if (count === 3) expect(answer).toEqual({ kind: 'refused', why, words });
-          expect(listRuns({ limit: 99 }, db)).toHaveLength(Math.max(3, count));
-          expect(spawn(db, { session: 's1', key: B }, { ...LIMITS, ...limit }).kind).toBe('inserted');
-        },
-      );
+      test(`with ${count} of 3 of the limit "${why}" ${count < 3 ? 'accepts one more' : 'refuses, and writes nothing'}`, ({
+        db,
+      }) => {
+        for (let index = 0; index < count; index++) fill(db, index);
+        const answer = spawn(db, { session: 's1' }, { ...LIMITS, ...limit });
+        expect(answer).toMatchObject(count < 3 ? { kind: 'inserted' } : { kind: 'refused', why });
+        if (count === 3) expect(answer).toEqual({ kind: 'refused', why, words });
+        expect(listRuns({ limit: 99 }, db)).toHaveLength(Math.max(3, count));
+        expect(spawn(db, { session: 's1', key: B }, { ...LIMITS, ...limit }).kind).toBe('inserted');
+      });
   }
 
-  testInHome('counts no announce step and nothing that runs among what waits', ({ db }) => {
+  test('counts no announce step and nothing that runs among what waits', ({ db }) => {
     const { runId } = started(db);
     const step = {
       runId,
@@ -135,7 +133,7 @@ describe('insertRun()', () => {
     expect(spawn(db, {}, { ...LIMITS, maxQueued: 1 })).toMatchObject({ why: 'queue' });
   });
 
-  testInHome('warns when half of what may wait was not taken in', ({ db }) => {
+  test('warns when half of what may wait was not taken in', ({ db }) => {
     ended(db);
     ended(db);
     const warnings = ['2 results have not been taken in: see "subagents inbox"'];
@@ -143,19 +141,16 @@ describe('insertRun()', () => {
     expect(spawn(db, {}, { ...LIMITS, undeliveredMax: 5 })).toMatchObject({ warnings: [] });
   });
 
-  testInHome(
-    'refuses the label of a run that works or waits, and gives it on when that has ended',
-    ({ db }) => {
-      const first = started(db, { label: 'tests' });
-      expect(spawn(db, { label: 'tests' })).toEqual({
-        kind: 'refused',
-        why: 'label',
-        words:
-          'Cannot call a run "tests": run #1 has that label and is running. Choose another label, or stop that run first: subagents stop 1',
-      });
-      expect(spawn(db, { label: 'tests', key: B }).kind).toBe('inserted');
-      endTurn(first, ending(), null, db);
-      expect(spawn(db, { label: 'tests' }).kind).toBe('inserted');
-    },
-  );
+  test('refuses the label of a run that works or waits, and gives it on when that has ended', ({ db }) => {
+    const first = started(db, { label: 'tests' });
+    expect(spawn(db, { label: 'tests' })).toEqual({
+      kind: 'refused',
+      why: 'label',
+      words:
+        'Cannot call a run "tests": run #1 has that label and is running. Choose another label, or stop that run first: subagents stop 1',
+    });
+    expect(spawn(db, { label: 'tests', key: B }).kind).toBe('inserted');
+    endTurn(first, ending(), null, db);
+    expect(spawn(db, { label: 'tests' }).kind).toBe('inserted');
+  });
 });

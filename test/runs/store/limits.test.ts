@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
 import {
@@ -9,7 +9,7 @@ import {
   usdLeft,
 } from '../../../src/runs/store/limits.ts';
 import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import {
   A,
   accepted,
@@ -41,31 +41,30 @@ function ask(db: Sqlite, budget: Partial<SpawnLimits['budget']>, fields: RunFiel
   return spawn(db, fields, { ...LIMITS, budget: { ...LIMITS.budget, ...budget } });
 }
 
-testInHome(
-  'spent() adds up what a run, a requester or a day took, announce steps included, and counts unknown costs apart',
-  ({ db }) => {
-    const runId = used(db, 100, 0.5);
-    used(db, 10, null);
-    used(db, 1000, 2, { key: B, createdAtMs: NOW_MS - DAY_MS });
-    const next = { runId, announces: 1, message: '', nowMs: NOW_MS } as const;
-    const step = appendTurn({ ...next, kind: 'announce', state: 'starting' }, db);
-    changeTurn(step, { launchedAtMs: NOW_MS, usage: usageOf(7, 0.25) }, db);
-    expect(spent({ runId }, db)).toEqual({ tokens: 107, usd: 0.75, unknownUsd: 0 });
-    expect(spent({ requester: A }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
-    expect(spent({ requester: B }, db)).toEqual({ tokens: 1000, usd: 2, unknownUsd: 0 });
-    expect(spent({ sinceMs: NOW_MS - DAY_MS + 1 }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
-    expect(spent({ sinceMs: NOW_MS - DAY_MS }, db)).toEqual({ tokens: 1117, usd: 2.75, unknownUsd: 1 });
-    expect(spent({ runId: 'none' }, db)).toEqual({ tokens: 0, usd: 0, unknownUsd: 0 });
-  },
-);
+test('spent() adds up what a run, a requester or a day took, announce steps included, and counts unknown costs apart', ({
+  db,
+}) => {
+  const runId = used(db, 100, 0.5);
+  used(db, 10, null);
+  used(db, 1000, 2, { key: B, createdAtMs: NOW_MS - DAY_MS });
+  const next = { runId, announces: 1, message: '', nowMs: NOW_MS } as const;
+  const step = appendTurn({ ...next, kind: 'announce', state: 'starting' }, db);
+  changeTurn(step, { launchedAtMs: NOW_MS, usage: usageOf(7, 0.25) }, db);
+  expect(spent({ runId }, db)).toEqual({ tokens: 107, usd: 0.75, unknownUsd: 0 });
+  expect(spent({ requester: A }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
+  expect(spent({ requester: B }, db)).toEqual({ tokens: 1000, usd: 2, unknownUsd: 0 });
+  expect(spent({ sinceMs: NOW_MS - DAY_MS + 1 }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
+  expect(spent({ sinceMs: NOW_MS - DAY_MS }, db)).toEqual({ tokens: 1117, usd: 2.75, unknownUsd: 1 });
+  expect(spent({ runId: 'none' }, db)).toEqual({ tokens: 0, usd: 0, unknownUsd: 0 });
+});
 
-testInHome('spent() says nothing of what never started', ({ db }) => {
+test('spent() says nothing of what never started', ({ db }) => {
   const { runId } = accepted(db);
   requestStop(runId, { reason: 'requested', by: 'x', atMs: NOW_MS }, db);
   expect(spent({ requester: A }, db)).toEqual({ tokens: 0, usd: 0, unknownUsd: 0 });
 });
 
-testInHome('insertRun() accepts below a budget, warns near it, and refuses from it on', ({ db }) => {
+test('insertRun() accepts below a budget, warns near it, and refuses from it on', ({ db }) => {
   used(db, 79, 0.79);
   const budget = { requester: { tokens: 100, usd: null } };
   expect(ask(db, budget)).toMatchObject({ kind: 'inserted', warnings: [] });
@@ -82,20 +81,17 @@ testInHome('insertRun() accepts below a budget, warns near it, and refuses from 
   expect(ask(db, budget, { key: B }).kind).toBe('inserted');
 });
 
-testInHome(
-  'insertRun() counts what all requesters took within a day against the budget of the day',
-  ({ db }) => {
-    used(db, 5, 3, { key: B });
-    const budget = { day: { tokens: null, usd: 3 } };
-    expect(ask(db, budget)).toMatchObject({
-      why: 'budget',
-      words: 'This would exceed the budget of the day: $3.00 of $3.00 are taken or reserved',
-    });
-    expect(ask(db, budget, { createdAtMs: NOW_MS + DAY_MS + 1 }).kind).toBe('inserted');
-  },
-);
+test('insertRun() counts what all requesters took within a day against the budget of the day', ({ db }) => {
+  used(db, 5, 3, { key: B });
+  const budget = { day: { tokens: null, usd: 3 } };
+  expect(ask(db, budget)).toMatchObject({
+    why: 'budget',
+    words: 'This would exceed the budget of the day: $3.00 of $3.00 are taken or reserved',
+  });
+  expect(ask(db, budget, { createdAtMs: NOW_MS + DAY_MS + 1 }).kind).toBe('inserted');
+});
 
-testInHome('insertRun() counts as taken what active runs may still take, until they have ended', ({ db }) => {
+test('insertRun() counts as taken what active runs may still take, until they have ended', ({ db }) => {
   const budget = { run: { tokens: 50, usd: null }, requester: { tokens: 100, usd: null } };
   const first = started(db);
   expect(ask(db, budget).kind).toBe('inserted');
@@ -104,7 +100,7 @@ testInHome('insertRun() counts as taken what active runs may still take, until t
   expect(ask(db, budget).kind).toBe('inserted');
 });
 
-testInHome('insertRun() says that a budget in USD does not know every cost', ({ db }) => {
+test('insertRun() says that a budget in USD does not know every cost', ({ db }) => {
   used(db, 5, null);
   expect(ask(db, { requester: { tokens: null, usd: 1 } })).toMatchObject({
     warnings: ['The budget of the requester does not know what 1 turns have cost'],

@@ -12,7 +12,7 @@ import {
   waitingAnnouncements,
 } from '../../../src/runs/store/outbox.ts';
 import { changeRun, listRuns } from '../../../src/runs/store/runs.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import { A, B, ended, NOW_MS } from './made-up.ts';
 
 const LEASE_MS = 600_000;
@@ -37,7 +37,7 @@ function ask(db: Sqlite, afterMs: number, fields: Ask = {}): Announcement[] {
 const ids = (announcements: readonly Announcement[]) => announcements.map(({ id }) => id);
 
 describe('takeAnnouncements()', () => {
-  testInHome('hands out what is ready, the oldest first, as it was written', ({ db }) => {
+  test('hands out what is ready, the oldest first, as it was written', ({ db }) => {
     const turn = ended(
       db,
       { label: 'count', session: 's1' },
@@ -67,14 +67,14 @@ describe('takeAnnouncements()', () => {
     expect(ids(taken)).toEqual(['one', 'two']);
   });
 
-  testInHome('hands out no more than it is asked for, and the rest with the next calls', ({ db }) => {
+  test('hands out no more than it is asked for, and the rest with the next calls', ({ db }) => {
     for (const id of ['1', '2', '3', '4', '5']) ended(db, {}, { id });
     const batches = [0, 1, 2, 3].map((afterMs) => ids(ask(db, afterMs, { limit: 2 })));
     expect(batches).toEqual([['1', '2'], ['3', '4'], ['5'], []]);
     expect(undelivered(A, db)).toBe(0);
   });
 
-  testInHome('settles with the next call of the same owner all that it holds', ({ db }) => {
+  test('settles with the next call of the same owner all that it holds', ({ db }) => {
     ended(db, {}, { id: 'one' });
     ask(db, 0);
     expect(undelivered(A, db)).toBe(1);
@@ -84,7 +84,7 @@ describe('takeAnnouncements()', () => {
     expect(ask(db, LEASE_MS * 9, { owner: 'second' })).toEqual([]);
   });
 
-  testInHome('gives each of two connections of one requester what the other has not got', ({ db, open }) => {
+  test('gives each of two connections of one requester what the other has not got', ({ db, open }) => {
     const other = open();
     for (const id of ['1', '2', '3']) ended(db, {}, { id });
     const first = ids(ask(db, 0, { owner: 'first', limit: 2 }));
@@ -94,37 +94,34 @@ describe('takeAnnouncements()', () => {
     expect(undelivered(A, db)).toBe(0);
   });
 
-  testInHome(
-    'gives again, and says so, what an owner took that never came back, with the same id',
-    ({ db }) => {
-      ended(db, {}, { id: 'one' });
-      ask(db, 0, { owner: 'gone' });
-      expect(ask(db, LEASE_MS - 1, { owner: 'next' })).toEqual([]);
-      const again = ask(db, LEASE_MS, { owner: 'next' });
-      expect(again.map(({ id, isRedelivery, attempts }) => [id, isRedelivery, attempts])).toEqual([
-        ['one', true, 2],
-      ]);
-      // The first owner has lost it: what it says now settles nothing.
-      expect(ask(db, LEASE_MS + 1, { owner: 'gone' })).toEqual([]);
-      expect(undelivered(A, db)).toBe(1);
-      ask(db, LEASE_MS + 2, { owner: 'next' });
-      expect(undelivered(A, db)).toBe(0);
-    },
-  );
+  test('gives again, and says so, what an owner took that never came back, with the same id', ({ db }) => {
+    ended(db, {}, { id: 'one' });
+    ask(db, 0, { owner: 'gone' });
+    expect(ask(db, LEASE_MS - 1, { owner: 'next' })).toEqual([]);
+    const again = ask(db, LEASE_MS, { owner: 'next' });
+    expect(again.map(({ id, isRedelivery, attempts }) => [id, isRedelivery, attempts])).toEqual([
+      ['one', true, 2],
+    ]);
+    // The first owner has lost it: what it says now settles nothing.
+    expect(ask(db, LEASE_MS + 1, { owner: 'gone' })).toEqual([]);
+    expect(undelivered(A, db)).toBe(1);
+    ask(db, LEASE_MS + 2, { owner: 'next' });
+    expect(undelivered(A, db)).toBe(0);
+  });
 
-  testInHome('does not repeat to an owner who comes back late what nobody else was given', ({ db }) => {
+  test('does not repeat to an owner who comes back late what nobody else was given', ({ db }) => {
     ended(db, {}, { id: 'one' });
     ask(db, 0);
     expect(ask(db, LEASE_MS * 5)).toEqual([]);
     expect(undelivered(A, db)).toBe(0);
   });
 
-  testInHome('keeps everything for a requester who comes back after weeks, in order', ({ db }) => {
+  test('keeps everything for a requester who comes back after weeks, in order', ({ db }) => {
     for (const id of ['1', '2', '3']) ended(db, { session: 's1' }, { id });
     expect(ids(ask(db, 21 * 86_400_000, { session: 's9' }))).toEqual(['1', '2', '3']);
   });
 
-  testInHome('gives what is meant for a session to that session, as long as it may come', ({ db }) => {
+  test('gives what is meant for a session to that session, as long as it may come', ({ db }) => {
     ended(db, { session: 's1' }, { id: 'for s1' });
     ended(db, { session: null }, { id: 'for anybody' });
     expect(ids(ask(db, 0, { owner: 'b', session: 's2' }))).toEqual(['for anybody']);
@@ -133,25 +130,25 @@ describe('takeAnnouncements()', () => {
     expect(ids(ask(db, KEPT_MS - 1, { owner: 'a', session: 's1' }))).toEqual(['for s1']);
   });
 
-  testInHome('gives others what is meant for a session that has not come for it for long', ({ db }) => {
+  test('gives others what is meant for a session that has not come for it for long', ({ db }) => {
     ended(db, { session: 's1' }, { id: 'one' });
     expect(ids(ask(db, KEPT_MS, { owner: 'b', session: 's2' }))).toEqual(['one']);
   });
 
-  testInHome('gives a person everything that is ready at once', ({ db }) => {
+  test('gives a person everything that is ready at once', ({ db }) => {
     ended(db, { session: 's1' }, { id: 'one' });
     ended(db, { session: 's2' }, { id: 'two' });
     expect(ids(ask(db, 0, { isPerson: true, owner: 'person' }))).toEqual(['one', 'two']);
   });
 
-  testInHome('writes nothing when nothing waits', ({ db, open }) => {
+  test('writes nothing when nothing waits', ({ db, open }) => {
     const other = open();
     other.exec('PRAGMA busy_timeout = 20');
     db.transaction(() => expect(ask(other, 0, { session: 's1' })).toEqual([]));
   });
 });
 
-testInHome('acknowledge() settles what the owner holds and gives the ids', ({ db }) => {
+test('acknowledge() settles what the owner holds and gives the ids', ({ db }) => {
   for (const id of ['1', '2', '3']) ended(db, {}, { id });
   ask(db, 0, { owner: 'a', limit: 2 });
   expect(acknowledge('b', READY_MS + 1, db)).toEqual([]);
@@ -160,7 +157,7 @@ testInHome('acknowledge() settles what the owner holds and gives the ids', ({ db
   expect(ids(waitingAnnouncements(A, db))).toEqual(['3']);
 });
 
-testInHome('moveLeases() to nobody lets what an owner held wait again, marked as seen perhaps', ({ db }) => {
+test('moveLeases() to nobody lets what an owner held wait again, marked as seen perhaps', ({ db }) => {
   ended(db, {}, { id: '1' });
   ask(db, 0, { owner: 'a' });
   moveLeases('b', null, db);
@@ -173,14 +170,14 @@ describe('reword()', () => {
   const better = { result: 'better', notes: '- new', nowMs: READY_MS + 100 };
   const soon = { readyAtMs: READY_MS + 65_000 };
 
-  testInHome('puts an announcement into better words before it is ready, and makes it ready', ({ db }) => {
+  test('puts an announcement into better words before it is ready, and makes it ready', ({ db }) => {
     const { runId } = ended(db, {}, { id: '1', ...soon });
     expect(ask(db, 99)).toEqual([]);
     expect(reword(runId, 1, better, db)).toBe(true);
     expect(ask(db, 100)).toMatchObject([{ result: 'better', notes: '- new', status: 'success' }]);
   });
 
-  testInHome('skips it: nobody is told, and that is settled', ({ db }) => {
+  test('skips it: nobody is told, and that is settled', ({ db }) => {
     const { runId } = ended(db, {}, soon);
     expect(reword(runId, 1, { skip: true, nowMs: READY_MS + 100 }, db)).toBe(true);
     expect(ask(db, 70_000)).toEqual([]);
@@ -188,7 +185,7 @@ describe('reword()', () => {
     expect(reword(runId, 1, better, db)).toBe(false);
   });
 
-  testInHome('changes nothing that was handed out, is ready, or belongs to another turn', ({ db }) => {
+  test('changes nothing that was handed out, is ready, or belongs to another turn', ({ db }) => {
     const ready = ended(db, {}, { id: 'ready' });
     const waits = ended(db, {}, { id: 'waits', ...soon });
     expect(reword(ready.runId, 1, better, db)).toBe(false);
@@ -200,36 +197,34 @@ describe('reword()', () => {
   });
 });
 
-testInHome(
-  'dismissAnnouncements() drops those of the requester, named or all, also what is handed out',
-  ({ db }) => {
-    for (const id of ['1', '2', '3']) ended(db, {}, { id });
-    ended(db, { key: B }, { id: 'b' });
-    ask(db, 0, { limit: 1 });
-    expect(dismissAnnouncements(['2', 'b', 'none'], A, READY_MS, db)).toEqual(['2']);
-    expect(dismissAnnouncements(['2'], A, READY_MS, db)).toEqual([]);
-    expect(dismissAnnouncements('all', A, READY_MS, db).sort()).toEqual(['1', '3']);
-    expect([undelivered(A, db), undelivered(B, db)]).toEqual([0, 1]);
-    expect(listRuns({ requester: A, limit: 1 }, db)[0]?.delivery).toBe('dismissed');
-  },
-);
+test('dismissAnnouncements() drops those of the requester, named or all, also what is handed out', ({
+  db,
+}) => {
+  for (const id of ['1', '2', '3']) ended(db, {}, { id });
+  ended(db, { key: B }, { id: 'b' });
+  ask(db, 0, { limit: 1 });
+  expect(dismissAnnouncements(['2', 'b', 'none'], A, READY_MS, db)).toEqual(['2']);
+  expect(dismissAnnouncements(['2'], A, READY_MS, db)).toEqual([]);
+  expect(dismissAnnouncements('all', A, READY_MS, db).sort()).toEqual(['1', '3']);
+  expect([undelivered(A, db), undelivered(B, db)]).toEqual([0, 1]);
+  expect(listRuns({ requester: A, limit: 1 }, db)[0]?.delivery).toBe('dismissed');
+});
 
-testInHome(
-  'hasWaiting() says that somebody should ask: for what is ready or soon will be, and to settle what is held',
-  ({ db }) => {
-    expect(hasWaiting(A, READY_MS, db)).toBe(false);
-    ended(db, {}, { readyAtMs: READY_MS + 65_000 });
-    expect(hasWaiting(A, READY_MS, db)).toBe(true);
-    expect(hasWaiting(A, READY_MS - 86_400_000, db)).toBe(false);
-    expect(hasWaiting(B, READY_MS, db)).toBe(false);
-    ask(db, 65_000);
-    expect(hasWaiting(A, READY_MS + 65_000, db)).toBe(true);
-    ask(db, 65_001);
-    expect(hasWaiting(A, READY_MS + 65_001, db)).toBe(false);
-  },
-);
+test('hasWaiting() says that somebody should ask: for what is ready or soon will be, and to settle what is held', ({
+  db,
+}) => {
+  expect(hasWaiting(A, READY_MS, db)).toBe(false);
+  ended(db, {}, { readyAtMs: READY_MS + 65_000 });
+  expect(hasWaiting(A, READY_MS, db)).toBe(true);
+  expect(hasWaiting(A, READY_MS - 86_400_000, db)).toBe(false);
+  expect(hasWaiting(B, READY_MS, db)).toBe(false);
+  ask(db, 65_000);
+  expect(hasWaiting(A, READY_MS + 65_000, db)).toBe(true);
+  ask(db, 65_001);
+  expect(hasWaiting(A, READY_MS + 65_001, db)).toBe(false);
+});
 
-testInHome('waitingAnnouncements() shows the label that the run has, and hands out nothing', ({ db }) => {
+test('waitingAnnouncements() shows the label that the run has, and hands out nothing', ({ db }) => {
   const { runId } = ended(db, { label: 'count' }, { id: '1' });
   changeRun(runId, { warning: 'w' }, db);
   expect(waitingAnnouncements(A, db)).toMatchObject([

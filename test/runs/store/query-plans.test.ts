@@ -36,7 +36,7 @@ import {
   unstoppedRuns,
   WHOLE_PROJECT,
 } from '../../../src/runs/store/turns.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import { A, accepted, announcement, ending, LANE, LIMITS, NOW_MS, spawn, started } from './made-up.ts';
 
 /** However many runs there have been, nothing of ours goes through all of them. */
@@ -171,21 +171,18 @@ function doAll(db: Sqlite): void {
   runEvents(turn.runId, 9, db);
 }
 
-testInHome(
-  'the store finds what it looks for by an index, with ten thousand runs as with one',
-  ({ db, open }) => {
-    fill(db);
-    const explained = explaining(db, open());
-    doAll(explained.db);
-    const scans = [...explained.plans].flatMap(([sql, plan]) =>
-      fullScans(plan).map((step) => `${step}: ${sql}`),
-    );
-    expect(scans).toEqual([]);
-    expect(explained.plans.size).toBeGreaterThan(40);
-    const joined = [...explained.plans.values()].flat().join('\n');
-    expect(joined).toContain('SCAN turns USING INDEX turns_active');
-    expect(joined).toContain('SEARCH runs USING INDEX runs_kept (requester=?)');
-    expect(joined).toContain('SEARCH outbox USING INDEX outbox_waiting (requester=?)');
-    expect(joined).toContain('SEARCH runs USING INDEX run_archives');
-  },
-);
+test('the store finds what it looks for by an index, with ten thousand runs as with one', ({ db, open }) => {
+  fill(db);
+  const explained = explaining(db, open());
+  doAll(explained.db);
+  const scans = [...explained.plans].flatMap(([sql, plan]) =>
+    fullScans(plan).map((step) => `${step}: ${sql}`),
+  );
+  expect(scans).toEqual([]);
+  expect(explained.plans.size).toBeGreaterThan(40);
+  const joined = [...explained.plans.values()].flat().join('\n');
+  expect(joined).toContain('SCAN turns USING INDEX turns_active');
+  expect(joined).toContain('SEARCH runs USING INDEX runs_kept (requester=?)');
+  expect(joined).toContain('SEARCH outbox USING INDEX outbox_waiting (requester=?)');
+  expect(joined).toContain('SEARCH runs USING INDEX run_archives');
+});

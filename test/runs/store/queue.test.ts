@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import fc from 'fast-check';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import {
@@ -10,11 +10,11 @@ import {
   unclaim,
 } from '../../../src/runs/store/queue.ts';
 import { appendTurn, changeTurn, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import { accepted, B, ending, LANE, NOW_MS, started } from './made-up.ts';
 
 describe('claimTurns()', () => {
-  testInHome('gives slots to what waits, once, whoever asks', ({ db, open }) => {
+  test('gives slots to what waits, once, whoever asks', ({ db, open }) => {
     const turns = [accepted(db), accepted(db), accepted(db)];
     const two = { ...LANE, maxConcurrent: 2 };
     const claimed = claimTurns(two, NOW_MS + 5, db);
@@ -29,21 +29,20 @@ describe('claimTurns()', () => {
     expect(claimTurns(two, NOW_MS + 7, open()).map(({ runId }) => runId)).toEqual([turns[2]?.runId ?? '']);
   });
 
-  testInHome(
-    'starts one waiting turn of another requester with the next free slot, before a hundred of the first',
-    ({ db }) => {
-      for (let index = 0; index < 100; index++) accepted(db);
-      const busy = claimTurns(LANE, NOW_MS, db);
-      expect(busy).toHaveLength(8);
-      const one = accepted(db, { key: B });
-      expect(queuePosition(one.runId, db)).toBe(1);
-      const [first] = busy;
-      if (first !== undefined) endTurn(first, ending(), null, db);
-      expect(claimTurns(LANE, NOW_MS, db).map(({ runId }) => runId)).toEqual([one.runId]);
-    },
-  );
+  test('starts one waiting turn of another requester with the next free slot, before a hundred of the first', ({
+    db,
+  }) => {
+    for (let index = 0; index < 100; index++) accepted(db);
+    const busy = claimTurns(LANE, NOW_MS, db);
+    expect(busy).toHaveLength(8);
+    const one = accepted(db, { key: B });
+    expect(queuePosition(one.runId, db)).toBe(1);
+    const [first] = busy;
+    if (first !== undefined) endTurn(first, ending(), null, db);
+    expect(claimTurns(LANE, NOW_MS, db).map(({ runId }) => runId)).toEqual([one.runId]);
+  });
 
-  testInHome('goes by the order of arrival also where the clock went backwards', ({ db }) => {
+  test('goes by the order of arrival also where the clock went backwards', ({ db }) => {
     const first = accepted(db, { createdAtMs: NOW_MS });
     accepted(db, { createdAtMs: NOW_MS - 9000 });
     expect(claimTurns({ ...LANE, maxConcurrent: 1 }, NOW_MS, db).map(({ runId }) => runId)).toEqual([
@@ -51,7 +50,7 @@ describe('claimTurns()', () => {
     ]);
   });
 
-  testInHome('lets a message wait until the turn before it has ended', ({ db }) => {
+  test('lets a message wait until the turn before it has ended', ({ db }) => {
     const turn = started(db);
     const message = { runId: turn.runId, kind: 'send', announces: null, message: 'go on' } as const;
     appendTurn({ ...message, nowMs: NOW_MS, state: 'queued' }, db);
@@ -60,29 +59,29 @@ describe('claimTurns()', () => {
     expect(claimTurns(LANE, NOW_MS, db)).toMatchObject([{ runId: turn.runId, number: 2 }]);
   });
 
-  testInHome(
-    'decides and writes under one lock, so that two who ask at once do not give more slots than there are',
-    ({ db, open }) => {
-      const other = open();
-      other.exec('PRAGMA busy_timeout = 20');
-      accepted(db);
-      accepted(db);
-      const one = { ...LANE, maxConcurrent: 1 };
-      // The other one asks between the look of the first and what it writes.
-      const first: Sqlite = {
-        ...db,
-        all: (sql, ...values) => {
-          const rows = db.all(sql, ...values);
-          expect(() => claimTurns(one, NOW_MS, other)).toThrow('locked');
-          return rows;
-        },
-      };
-      expect(claimTurns(one, NOW_MS, first)).toHaveLength(1);
-      expect(claimTurns(one, NOW_MS, other)).toEqual([]);
-    },
-  );
+  test('decides and writes under one lock, so that two who ask at once do not give more slots than there are', ({
+    db,
+    open,
+  }) => {
+    const other = open();
+    other.exec('PRAGMA busy_timeout = 20');
+    accepted(db);
+    accepted(db);
+    const one = { ...LANE, maxConcurrent: 1 };
+    // The other one asks between the look of the first and what it writes.
+    const first: Sqlite = {
+      ...db,
+      all: (sql, ...values) => {
+        const rows = db.all(sql, ...values);
+        expect(() => claimTurns(one, NOW_MS, other)).toThrow('locked');
+        return rows;
+      },
+    };
+    expect(claimTurns(one, NOW_MS, first)).toHaveLength(1);
+    expect(claimTurns(one, NOW_MS, other)).toEqual([]);
+  });
 
-  testInHome('never ends what runs when a limit is lowered', ({ db }) => {
+  test('never ends what runs when a limit is lowered', ({ db }) => {
     const turn = started(db);
     accepted(db);
     expect(claimTurns({ ...LANE, maxConcurrent: 0 }, NOW_MS, db)).toEqual([]);
@@ -90,13 +89,13 @@ describe('claimTurns()', () => {
   });
 });
 
-testInHome('queuePosition() counts from 1 on, and is nothing for what does not wait', ({ db }) => {
+test('queuePosition() counts from 1 on, and is nothing for what does not wait', ({ db }) => {
   const running = started(db);
   const [first, second] = [accepted(db), accepted(db)];
   expect([first, second, running].map(({ runId }) => queuePosition(runId, db))).toEqual([1, 2, undefined]);
 });
 
-testInHome('unclaim() gives back a slot that nobody uses, with the old place in the queue', ({ db }) => {
+test('unclaim() gives back a slot that nobody uses, with the old place in the queue', ({ db }) => {
   const first = accepted(db);
   const second = accepted(db);
   const [claimed] = claimTurns({ ...LANE, maxConcurrent: 1 }, NOW_MS, db);

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { openSqlite } from '#sqlite';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
@@ -8,7 +8,7 @@ import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/runs/store/rows.ts';
 import { getRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { awaitedTurns, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import {
   A,
   accepted,
@@ -52,63 +52,63 @@ test('openRunsDb() makes a private database in WAL mode that waits for locks and
   }
 });
 
-testInHome('openRunsDb() leaves the rows of a database that is there', ({ db, open }) => {
+test('openRunsDb() leaves the rows of a database that is there', ({ db, open }) => {
   const { runId } = accepted(db);
   expect(getRun(runId, open())?.run.id).toBe(runId);
 });
 
-testInHome(
-  'openRunsDb(), readRuns() and withRuns() refuse the database of a later version, and say what to do',
-  ({ db, paths }) => {
-    db.exec('PRAGMA user_version = 4');
-    const words = `Cannot use "${paths.runsDatabase}": its schema version is 4, this program knows 3. Update self-generation`;
-    expect(() => openRunsDb(paths)).toThrow(words);
-    expect(() => readRuns(paths, () => 'read')).toThrow(words);
-    expect(() => withRuns(paths, () => 'written')).toThrow(words);
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
-  },
-);
+test('openRunsDb(), readRuns() and withRuns() refuse the database of a later version, and say what to do', ({
+  db,
+  paths,
+}) => {
+  db.exec('PRAGMA user_version = 4');
+  const words = `Cannot use "${paths.runsDatabase}": its schema version is 4, this program knows 3. Update self-generation`;
+  expect(() => openRunsDb(paths)).toThrow(words);
+  expect(() => readRuns(paths, () => 'read')).toThrow(words);
+  expect(() => withRuns(paths, () => 'written')).toThrow(words);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
+});
 
-testInHome(
-  'readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date',
-  ({ db, paths }) => {
-    const { runId } = accepted(db);
-    claimTurns(LANE, NOW_MS, db);
-    for (const table of ['runs', 'turns']) db.exec(`ALTER TABLE ${table} DROP COLUMN permissions`);
-    for (const name of ['session', 'stop_session']) db.exec(`ALTER TABLE turns DROP COLUMN ${name}`);
-    for (const name of ['run_sessions', 'runs_kept_of_session'])
-      db.exec(`CREATE INDEX ${name} ON runs (requester)`);
-    db.exec(
-      'DROP TABLE stops; DROP TABLE listeners; ALTER TABLE runs DROP COLUMN terminal; PRAGMA user_version = 1',
-    );
-    db.run('UPDATE lane SET stopped_at = ?', NOW_MS + 5);
-    const asks = { run: { permissions: ASKS_FIRST }, turn: { permissions: null, session: null } };
-    const awaited = [{ runId, turn: 1, sessions: ['', null] }];
-    expect(readRuns(paths, (read) => awaitedTurns(A, read))).toEqual(awaited);
-    expect(readRuns(paths, (read) => getRun(runId, read))).toMatchObject(asks);
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(1);
-    expect(withRuns(paths, (written) => getRun(runId, written))).toMatchObject(asks);
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(3);
-    // What was stopped before is still stopped, whichever session asks.
-    expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 4 })).toMatchObject({ why: 'stopped' });
-    expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 6 }).kind).toBe('inserted');
-  },
-);
+test('readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date', ({
+  db,
+  paths,
+}) => {
+  const { runId } = accepted(db);
+  claimTurns(LANE, NOW_MS, db);
+  for (const table of ['runs', 'turns']) db.exec(`ALTER TABLE ${table} DROP COLUMN permissions`);
+  for (const name of ['session', 'stop_session']) db.exec(`ALTER TABLE turns DROP COLUMN ${name}`);
+  for (const name of ['run_sessions', 'runs_kept_of_session'])
+    db.exec(`CREATE INDEX ${name} ON runs (requester)`);
+  db.exec(
+    'DROP TABLE stops; DROP TABLE listeners; ALTER TABLE runs DROP COLUMN terminal; PRAGMA user_version = 1',
+  );
+  db.run('UPDATE lane SET stopped_at = ?', NOW_MS + 5);
+  const asks = { run: { permissions: ASKS_FIRST }, turn: { permissions: null, session: null } };
+  const awaited = [{ runId, turn: 1, sessions: ['', null] }];
+  expect(readRuns(paths, (read) => awaitedTurns(A, read))).toEqual(awaited);
+  expect(readRuns(paths, (read) => getRun(runId, read))).toMatchObject(asks);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(1);
+  expect(withRuns(paths, (written) => getRun(runId, written))).toMatchObject(asks);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(3);
+  // What was stopped before is still stopped, whichever session asks.
+  expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 4 })).toMatchObject({ why: 'stopped' });
+  expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 6 }).kind).toBe('inserted');
+});
 
-testInHome(
-  'readRuns() gives undefined where there is no database, or only the beginning of one, and makes none',
-  ({ paths: { home }, paths }) => {
-    const elsewhere = { ...paths, data: `${home}/other`, runsDatabase: `${home}/other/runs.db` };
-    expect(readRuns(elsewhere, () => 'read')).toBeUndefined();
-    mkdirSync(elsewhere.data);
-    expect(readRuns(elsewhere, () => 'read')).toBeUndefined();
-    expect(() => statSync(elsewhere.runsDatabase)).toThrow();
-    writeFileSync(elsewhere.runsDatabase, '');
-    expect(readRuns(elsewhere, () => 'read')).toBeUndefined();
-  },
-);
+test('readRuns() gives undefined where there is no database, or only the beginning of one, and makes none', ({
+  paths: { home },
+  paths,
+}) => {
+  const elsewhere = { ...paths, data: `${home}/other`, runsDatabase: `${home}/other/runs.db` };
+  expect(readRuns(elsewhere, () => 'read')).toBeUndefined();
+  mkdirSync(elsewhere.data);
+  expect(readRuns(elsewhere, () => 'read')).toBeUndefined();
+  expect(() => statSync(elsewhere.runsDatabase)).toThrow();
+  writeFileSync(elsewhere.runsDatabase, '');
+  expect(readRuns(elsewhere, () => 'read')).toBeUndefined();
+});
 
-testInHome('readRuns() reads beside a writer and cannot write', ({ db, paths }) => {
+test('readRuns() reads beside a writer and cannot write', ({ db, paths }) => {
   accepted(db);
   db.transaction(() => {
     accepted(db);
@@ -118,30 +118,27 @@ testInHome('readRuns() reads beside a writer and cannot write', ({ db, paths }) 
   expect(() => readRuns(paths, (reader) => reader.run('DELETE FROM turns'))).toThrow('Cannot read');
 });
 
-testInHome(
-  'withRuns() names the file and says what to do when it is no database, or locked',
-  ({ db, paths }) => {
-    const other = { ...paths, runsDatabase: `${paths.data}/other.db` };
-    writeFileSync(other.runsDatabase, 'this is not a database, but long enough to look like one '.repeat(40));
-    expect(() => withRuns(other, () => 'written')).toThrow(
-      `Cannot write "${other.runsDatabase}": file is not a database. Run "self-generation doctor"`,
+test('withRuns() names the file and says what to do when it is no database, or locked', ({ db, paths }) => {
+  const other = { ...paths, runsDatabase: `${paths.data}/other.db` };
+  writeFileSync(other.runsDatabase, 'this is not a database, but long enough to look like one '.repeat(40));
+  expect(() => withRuns(other, () => 'written')).toThrow(
+    `Cannot write "${other.runsDatabase}": file is not a database. Run "self-generation doctor"`,
+  );
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const write = (writer: Sqlite) => {
+      writer.exec('PRAGMA busy_timeout = 20');
+      accepted(writer);
+    };
+    expect(() => withRuns(paths, write)).toThrow(
+      `Cannot write "${paths.runsDatabase}": database is locked. Another process holds it: try again`,
     );
-    db.exec('BEGIN IMMEDIATE');
-    try {
-      const write = (writer: Sqlite) => {
-        writer.exec('PRAGMA busy_timeout = 20');
-        accepted(writer);
-      };
-      expect(() => withRuns(paths, write)).toThrow(
-        `Cannot write "${paths.runsDatabase}": database is locked. Another process holds it: try again`,
-      );
-    } finally {
-      db.exec('ROLLBACK');
-    }
-  },
-);
+  } finally {
+    db.exec('ROLLBACK');
+  }
+});
 
-testInHome('dataVersion() changes when another connection has written, and not before', ({ db, open }) => {
+test('dataVersion() changes when another connection has written, and not before', ({ db, open }) => {
   const other = open();
   const before = dataVersion(db);
   expect(dataVersion(db)).toBe(before);
@@ -149,7 +146,7 @@ testInHome('dataVersion() changes when another connection has written, and not b
   expect(dataVersion(db)).not.toBe(before);
 });
 
-testInHome('openRunsDb() takes a transaction inside another as part of it: both are undone', ({ db }) => {
+test('openRunsDb() takes a transaction inside another as part of it: both are undone', ({ db }) => {
   const planned = new Error('planned');
   const work = () =>
     db.transaction(() => {
@@ -162,24 +159,21 @@ testInHome('openRunsDb() takes a transaction inside another as part of it: both 
   expect(count(db, 'runs')).toBe(1);
 });
 
-testInHome(
-  'insertRun() leaves nothing behind when the disk is full, and works again afterwards',
-  ({ db }) => {
-    fillDisk(db);
-    expect(() => spawn(db, { task: BIG })).toThrow('full');
-    expect([count(db, 'runs'), count(db, 'turns')]).toEqual([0, 0]);
-    db.exec('PRAGMA max_page_count = 1000000');
-    expect(spawn(db, { task: BIG }).kind).toBe('inserted');
-  },
-);
+test('insertRun() leaves nothing behind when the disk is full, and works again afterwards', ({ db }) => {
+  fillDisk(db);
+  expect(() => spawn(db, { task: BIG })).toThrow('full');
+  expect([count(db, 'runs'), count(db, 'turns')]).toEqual([0, 0]);
+  db.exec('PRAGMA max_page_count = 1000000');
+  expect(spawn(db, { task: BIG }).kind).toBe('inserted');
+});
 
-testInHome('insertRun() writes no run when its turn cannot be written', ({ db }) => {
+test('insertRun() writes no run when its turn cannot be written', ({ db }) => {
   db.exec("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(ABORT, 'no space'); END");
   expect(() => spawn(db)).toThrow('no space');
   expect([count(db, 'runs'), count(db, 'turns')]).toEqual([0, 0]);
 });
 
-testInHome('endTurn() ends nothing when what it has to tell cannot be written', ({ db, open }) => {
+test('endTurn() ends nothing when what it has to tell cannot be written', ({ db, open }) => {
   const turn = started(db);
   fillDisk(db);
   expect(() => endTurn(turn, ending(), announcement({ result: BIG }), db)).toThrow('full');
@@ -192,7 +186,7 @@ testInHome('endTurn() ends nothing when what it has to tell cannot be written', 
   expect(undelivered(A, db)).toBe(1);
 });
 
-testInHome('a write that finds the database locked changes nothing and says so', ({ db, open }) => {
+test('a write that finds the database locked changes nothing and says so', ({ db, open }) => {
   const other = open();
   const turn = started(db);
   other.exec('PRAGMA busy_timeout = 20');
@@ -204,16 +198,16 @@ testInHome('a write that finds the database locked changes nothing and says so',
   expect(endTurn(turn, ending(), announcement(), other)?.state).toBe('success');
 });
 
-testInHome(
-  'the schema refuses words that this program does not know, and rows without their run',
-  ({ db, paths }) => {
-    const { runId } = accepted(db);
-    expect(() => db.run("UPDATE turns SET state = 'done' WHERE run_id = ?", runId)).toThrow('CHECK');
-    const insert =
-      "INSERT INTO turns(run_id, number, kind, state, message, queued_at) VALUES (?, 1, 'task', 'queued', '', 1)";
-    expect(() => db.run(insert, newRun().id)).toThrow('FOREIGN KEY');
-    const plain = openSqlite(paths.runsDatabase, { mode: 'read', busyTimeoutMs: 100 });
-    expect(plain.all('PRAGMA integrity_check').map((row) => row.integrity_check)).toEqual(['ok']);
-    plain.close();
-  },
-);
+test('the schema refuses words that this program does not know, and rows without their run', ({
+  db,
+  paths,
+}) => {
+  const { runId } = accepted(db);
+  expect(() => db.run("UPDATE turns SET state = 'done' WHERE run_id = ?", runId)).toThrow('CHECK');
+  const insert =
+    "INSERT INTO turns(run_id, number, kind, state, message, queued_at) VALUES (?, 1, 'task', 'queued', '', 1)";
+  expect(() => db.run(insert, newRun().id)).toThrow('FOREIGN KEY');
+  const plain = openSqlite(paths.runsDatabase, { mode: 'read', busyTimeoutMs: 100 });
+  expect(plain.all('PRAGMA integrity_check').map((row) => row.integrity_check)).toEqual(['ok']);
+  plain.close();
+});

@@ -5,7 +5,7 @@ import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun, countRuns, getRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import { A, accepted, announcement, B, ended, ending, LANE, NOW_MS, started } from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', atMs: NOW_MS } as const;
@@ -21,7 +21,7 @@ describe('listRuns()', () => {
       model: 'm',
     }) as const;
 
-  testInHome('lists the newest first, of a requester or all, with or without what is archived', ({ db }) => {
+  test('lists the newest first, of a requester or all, with or without what is archived', ({ db }) => {
     const made = [
       accepted(db, { createdAtMs: NOW_MS + 1 }),
       accepted(db, { session: 's1', createdAtMs: NOW_MS + 2 }),
@@ -40,43 +40,42 @@ describe('listRuns()', () => {
     expect(countRuns(B, db)).toEqual({ active: 1, done: 0 });
   });
 
-  testInHome(
-    'shows a run as its task until a message is at work, counts those that wait, and leaves announce steps out',
-    ({ db }) => {
-      const first = endTurn(started(db), ending({ usage: usage(10, 0.5) }), null, db);
-      if (first === undefined) throw new Error('Cannot end the turn');
-      const next = { runId: first.runId, announces: null, message: 'x', nowMs: NOW_MS } as const;
-      const step = appendTurn({ ...next, kind: 'announce', announces: 1, state: 'starting' }, db);
-      endTurn(step, ending({ usage: usage(1000, 9) }), null, db);
-      expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({ turn: first, usage: usage(10, 0.5) });
-      const shown = () => {
-        const [listed] = listRuns({ limit: 1 }, db);
-        expect(getRun(first.runId, db)?.turn).toEqual(listed?.turn as NonNullable<typeof listed>['turn']);
-        return [listed?.turn.number, listed?.turn.state, listed?.waiting];
-      };
-      expect(shown()).toEqual([1, 'success', 0]);
-      for (const _ of [1, 2]) appendTurn({ ...next, kind: 'send', state: 'queued' }, db);
-      expect(shown()).toEqual([1, 'success', 2]);
-      expect(countRuns(A, db)).toEqual({ active: 1, done: 0 });
-      const [sent] = claimTurns(LANE, NOW_MS + 2000, db);
-      expect(shown()).toEqual([3, 'starting', 1]);
-      endTurn(sent ?? first, ending({ outcome: 'error', endedAtMs: NOW_MS + 9000 }), null, db);
-      expect(shown()).toEqual([1, 'success', 1]);
-      expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({
-        usage: { inputTokens: 10, outputTokens: 1 },
-        changedAtMs: NOW_MS + 9000,
-      });
-    },
-  );
+  test('shows a run as its task until a message is at work, counts those that wait, and leaves announce steps out', ({
+    db,
+  }) => {
+    const first = endTurn(started(db), ending({ usage: usage(10, 0.5) }), null, db);
+    if (first === undefined) throw new Error('Cannot end the turn');
+    const next = { runId: first.runId, announces: null, message: 'x', nowMs: NOW_MS } as const;
+    const step = appendTurn({ ...next, kind: 'announce', announces: 1, state: 'starting' }, db);
+    endTurn(step, ending({ usage: usage(1000, 9) }), null, db);
+    expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({ turn: first, usage: usage(10, 0.5) });
+    const shown = () => {
+      const [listed] = listRuns({ limit: 1 }, db);
+      expect(getRun(first.runId, db)?.turn).toEqual(listed?.turn as NonNullable<typeof listed>['turn']);
+      return [listed?.turn.number, listed?.turn.state, listed?.waiting];
+    };
+    expect(shown()).toEqual([1, 'success', 0]);
+    for (const _ of [1, 2]) appendTurn({ ...next, kind: 'send', state: 'queued' }, db);
+    expect(shown()).toEqual([1, 'success', 2]);
+    expect(countRuns(A, db)).toEqual({ active: 1, done: 0 });
+    const [sent] = claimTurns(LANE, NOW_MS + 2000, db);
+    expect(shown()).toEqual([3, 'starting', 1]);
+    endTurn(sent ?? first, ending({ outcome: 'error', endedAtMs: NOW_MS + 9000 }), null, db);
+    expect(shown()).toEqual([1, 'success', 1]);
+    expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({
+      usage: { inputTokens: 10, outputTokens: 1 },
+      changedAtMs: NOW_MS + 9000,
+    });
+  });
 
-  testInHome('shows what works, and not the message that waits behind it', ({ db }) => {
+  test('shows what works, and not the message that waits behind it', ({ db }) => {
     const { runId } = started(db);
     appendTurn({ runId, kind: 'send', announces: null, message: 'x', nowMs: NOW_MS, state: 'queued' }, db);
     expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({ turn: { state: 'running' }, waiting: 1 });
     expect(getRun(runId, db)?.turn.state).toBe('running');
   });
 
-  testInHome('does not know what a run has cost when it does not of one of its turns', ({ db }) => {
+  test('does not know what a run has cost when it does not of one of its turns', ({ db }) => {
     const first = endTurn(started(db), ending({ usage: usage(10, 0.5) }), null, db);
     const next = { runId: first?.runId ?? '', announces: null, message: 'x', nowMs: NOW_MS } as const;
     const second = appendTurn({ ...next, kind: 'send', state: 'starting' }, db);
@@ -89,7 +88,7 @@ describe('listRuns()', () => {
     });
   });
 
-  testInHome('says of several turns what still waits before what is settled', ({ db }) => {
+  test('says of several turns what still waits before what is settled', ({ db }) => {
     const first = ended(db);
     const listener = { requester: A, session: null, owner: 'o', isPerson: false };
     const options = { nowMs: NOW_MS + 2000, leaseMs: 10, limit: 9 };
@@ -108,7 +107,7 @@ describe('listRuns()', () => {
   });
 });
 
-testInHome('changeRun() enters what became known and leaves the rest', ({ db }) => {
+test('changeRun() enters what became known and leaves the rest', ({ db }) => {
   const { runId } = accepted(db);
   const before = getRun(runId, db)?.run;
   changeRun(runId, {}, db);

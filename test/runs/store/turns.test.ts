@@ -12,7 +12,7 @@ import {
   requestStop,
   turnsOf,
 } from '../../../src/runs/store/turns.ts';
-import { testInHome } from '../in-home.ts';
+import { test } from '../in-home.ts';
 import { A, accepted, announcement, ending, LANE, NOW_MS, started } from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', atMs: NOW_MS + 500 } as const;
@@ -20,7 +20,7 @@ const send = (runId: string, nowMs = NOW_MS + 100) =>
   ({ runId, kind: 'send', announces: null, message: 'and now?', nowMs, state: 'queued' }) as const;
 
 describe('changeTurn()', () => {
-  testInHome('gives back what it wrote, and the next reader finds the same', ({ db, open }) => {
+  test('gives back what it wrote, and the next reader finds the same', ({ db, open }) => {
     const turn = accepted(db);
     const [claimed] = claimTurns(LANE, NOW_MS + 1, db);
     if (claimed === undefined) throw new Error('Nothing was claimed');
@@ -63,25 +63,24 @@ describe('changeTurn()', () => {
     expect(getTurn(turn.runId, 1, open())).toEqual(changed);
   });
 
-  testInHome('gives undefined and changes nothing when somebody was faster', ({ db, open }) => {
+  test('gives undefined and changes nothing when somebody was faster', ({ db, open }) => {
     const turn = started(db);
     const other = changeTurn(turn, { notes: ['first'] }, open());
     expect(changeTurn(turn, { notes: ['second'] }, db)).toBeUndefined();
     expect(getTurn(turn.runId, 1, db)).toEqual(other);
   });
 
-  testInHome(
-    'throws for a state that cannot follow, and for an end, which is written with what it has to tell',
-    ({ db }) => {
-      const turn = started(db);
-      expect(() => changeTurn(turn, { state: 'queued' }, db)).toThrow(
-        `Cannot change turn 1 of run "${turn.runId}" to "queued": its state is "running"`,
-      );
-      expect(() => changeTurn(turn, { state: 'success' }, db)).toThrow('it has to be ended');
-    },
-  );
+  test('throws for a state that cannot follow, and for an end, which is written with what it has to tell', ({
+    db,
+  }) => {
+    const turn = started(db);
+    expect(() => changeTurn(turn, { state: 'queued' }, db)).toThrow(
+      `Cannot change turn 1 of run "${turn.runId}" to "queued": its state is "running"`,
+    );
+    expect(() => changeTurn(turn, { state: 'success' }, db)).toThrow('it has to be ended');
+  });
 
-  testInHome('takes back an owner and a process', ({ db }) => {
+  test('takes back an owner and a process', ({ db }) => {
     const turn = started(db);
     expect(changeTurn(turn, { owner: null, process: null }, db)).toMatchObject({
       owner: null,
@@ -91,7 +90,7 @@ describe('changeTurn()', () => {
 });
 
 describe('endTurn()', () => {
-  testInHome('writes the end and what it has to tell at once', ({ db, open }) => {
+  test('writes the end and what it has to tell at once', ({ db, open }) => {
     const turn = started(db);
     const outcome = { outcome: 'error', result: 'part', error: 'exit 3', notes: ['n'] } as const;
     const exit = { code: 3, signal: null };
@@ -102,7 +101,7 @@ describe('endTurn()', () => {
     expect(activeTurns(db)).toEqual([]);
   });
 
-  testInHome('counts once: a second end changes nothing and tells nothing', ({ db, open }) => {
+  test('counts once: a second end changes nothing and tells nothing', ({ db, open }) => {
     const turn = started(db);
     const first = endTurn(turn, ending(), announcement(), db);
     expect(endTurn(turn, ending({ outcome: 'lost' }), announcement(), open())).toBeUndefined();
@@ -110,25 +109,25 @@ describe('endTurn()', () => {
     expect(undelivered(A, db)).toBe(1);
   });
 
-  testInHome('is not held up by a change that it has not seen', ({ db, open }) => {
+  test('is not held up by a change that it has not seen', ({ db, open }) => {
     const turn = started(db);
     changeTurn(turn, { notes: ['first'] }, open());
     expect(endTurn(turn, ending(), announcement(), db)?.state).toBe('success');
     expect(undelivered(A, db)).toBe(1);
   });
 
-  testInHome(
-    'is a stop where the requester asked for it before, even when the client ended well meanwhile',
-    ({ db, open }) => {
-      const turn = started(db);
-      expect(requestStop(turn.runId, STOP, open())).toMatchObject([{ state: 'running' }]);
-      const end = endTurn(turn, ending({ result: 'all of it' }), announcement(), db);
-      expect(end).toMatchObject({ state: 'stopped', result: 'all of it', stop: STOP });
-      expect(undelivered(A, db)).toBe(0);
-    },
-  );
+  test('is a stop where the requester asked for it before, even when the client ended well meanwhile', ({
+    db,
+    open,
+  }) => {
+    const turn = started(db);
+    expect(requestStop(turn.runId, STOP, open())).toMatchObject([{ state: 'running' }]);
+    const end = endTurn(turn, ending({ result: 'all of it' }), announcement(), db);
+    expect(end).toMatchObject({ state: 'stopped', result: 'all of it', stop: STOP });
+    expect(undelivered(A, db)).toBe(0);
+  });
 
-  testInHome('is what the caller says where it knew of the stop', ({ db }) => {
+  test('is what the caller says where it knew of the stop', ({ db }) => {
     const turn = started(db);
     const [stopping] = requestStop(turn.runId, { ...STOP, reason: 'timeout' }, db);
     if (stopping === undefined) throw new Error('Nothing to stop');
@@ -136,13 +135,13 @@ describe('endTurn()', () => {
     expect(undelivered(A, db)).toBe(1);
   });
 
-  testInHome('throws for an end that the state does not have', ({ db }) => {
+  test('throws for an end that the state does not have', ({ db }) => {
     const turn = accepted(db);
     expect(() => endTurn(turn, ending(), announcement(), db)).toThrow('its state is "queued"');
     expect(getTurn(turn.runId, 1, db)).toEqual(turn);
   });
 
-  testInHome('keeps what was known of the usage where the ending does not say, and no secret', ({ db }) => {
+  test('keeps what was known of the usage where the ending does not say, and no secret', ({ db }) => {
     const turn = started(db);
     const known = {
       ...NO_USAGE,
@@ -167,23 +166,20 @@ describe('endTurn()', () => {
 });
 
 describe('appendTurn()', () => {
-  testInHome(
-    'adds turns in order: a message waits, an announce step begins in the slot of its run',
-    ({ db }) => {
-      const { runId } = started(db);
-      appendTurn(send(runId), db);
-      const step = { ...send(runId), kind: 'announce', announces: 1, state: 'starting' } as const;
-      expect(appendTurn(step, db)).toMatchObject({ number: 3, claimedAtMs: NOW_MS + 100, announces: 1 });
-      const turns = turnsOf(runId, db).map(({ number, kind, state }) => [number, kind, state]);
-      expect(turns).toEqual([
-        [1, 'task', 'running'],
-        [2, 'send', 'queued'],
-        [3, 'announce', 'starting'],
-      ]);
-    },
-  );
+  test('adds turns in order: a message waits, an announce step begins in the slot of its run', ({ db }) => {
+    const { runId } = started(db);
+    appendTurn(send(runId), db);
+    const step = { ...send(runId), kind: 'announce', announces: 1, state: 'starting' } as const;
+    expect(appendTurn(step, db)).toMatchObject({ number: 3, claimedAtMs: NOW_MS + 100, announces: 1 });
+    const turns = turnsOf(runId, db).map(({ number, kind, state }) => [number, kind, state]);
+    expect(turns).toEqual([
+      [1, 'task', 'running'],
+      [2, 'send', 'queued'],
+      [3, 'announce', 'starting'],
+    ]);
+  });
 
-  testInHome('throws when there is no such run, or it is archived', ({ db }) => {
+  test('throws when there is no such run, or it is archived', ({ db }) => {
     expect(() => appendTurn(send('none'), db)).toThrow(
       'Cannot add a turn to run "none": there is no such run',
     );
