@@ -5,11 +5,9 @@ import type { Sqlite } from '../../src/database/sqlite.ts';
 import { archiveDue, archiveRun } from '../../src/runs/archive.ts';
 import type { Run } from '../../src/runs/model/run.ts';
 import { turnFiles } from '../../src/runs/model/run.ts';
-import { acknowledge, takeAnnouncements } from '../../src/runs/store/outbox.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
-import { appendTurn } from '../../src/runs/store/turns.ts';
 import { test } from './in-home.ts';
-import { A, ended, NOW_MS, type RunFields, started } from './store/made-up.ts';
+import { appended, deliver, ended, NOW_MS, type RunFields, started } from './store/made-up.ts';
 
 const HOUR_MS = 3_600_000;
 const LATER_MS = NOW_MS + 10 * HOUR_MS;
@@ -36,13 +34,6 @@ function runOf(runId: string, db: Sqlite): Run {
   const found = getRun(runId, db);
   if (found === undefined) throw new Error(`There is no run "${runId}"`);
   return found.run;
-}
-
-/** Everything that waits is handed out and settled. */
-function deliver(db: Sqlite, nowMs: number): void {
-  const listener = { requester: A, session: null, owner: 'o', isPerson: true };
-  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 999 }, db);
-  acknowledge('o', nowMs, db);
 }
 
 const namesOf = (paths: StatePaths, { id }: Run) => readdirSync(turnFiles(paths, id, 1).directory).sort();
@@ -123,13 +114,6 @@ describe('archiveDue()', () => {
     expect(archiveDue(paths, LATER)).toBe(0);
     expect(archiveDue(paths, new Date(LATER_MS + HOUR_MS))).toBe(100);
   });
-
-  test('does nothing when there is no database', ({ db, paths }) => {
-    db.close();
-    for (const end of ['', '-wal', '-shm']) Bun.spawnSync(['rm', '-f', paths.runsDatabase + end]);
-    expect(archiveDue(paths, LATER)).toBe(0);
-    expect(existsSync(paths.runsDatabase)).toBe(false);
-  });
 });
 
 function deliveredRun(db: Sqlite, paths: StatePaths): Run {
@@ -169,10 +153,7 @@ describe('archiveRun()', () => {
 
   test('leaves everything as it is when a turn has begun meanwhile', ({ db, paths }) => {
     const run = deliveredRun(db, paths);
-    appendTurn(
-      { runId: run.id, kind: 'send', announces: null, message: 'more', nowMs: NOW_MS, state: 'queued' },
-      db,
-    );
+    appended(db, run.id);
     expect(archiveRun(run, paths, LATER)).toBe(false);
     expect(namesOf(paths, run)).toEqual(BEFORE);
     expect(runOf(run.id, db).archivedAtMs).toBeNull();

@@ -45,20 +45,6 @@ test('a run is spawned, succeeds, is told in the next hook of the session, and i
   expect(existsSync(mark)).toBe(false);
 });
 
-test('a run that was accepted is on disk: it is started by others when its caller dies with the answer', async () => {
-  await using runs = runsHome();
-  const spawned = Bun.spawnSync([process.execPath, `${import.meta.dir}/spawn-once.main.ts`, '--die'], {
-    env: runs.world.env as Record<string, string>,
-    cwd: runs.project,
-    stderr: 'inherit',
-  });
-  expect(spawned.signalCode).toBe('SIGKILL');
-  const { runId } = accepted(JSON.parse(spawned.stdout.toString()));
-  expect(runs.turns(runId)).toMatchObject([{ state: 'starting', owner: null, launchedAtMs: null }]);
-  reconcileAndArchive({ ...runs.world, now: () => new Date(Date.now() + 11_000) });
-  expect(await runs.ended(runId)).toMatchObject([{ state: 'success' }]);
-});
-
 test('a message to a run that has ended resumes its session and is announced; one to a running run waits for its turn', async () => {
   await using runs = runsHome();
   const go = `${runs.home.path}/go`;
@@ -144,7 +130,7 @@ describe('stopRuns()', () => {
     const spawners = ['a', 'b'].map((name) =>
       Bun.spawn([process.execPath, `${import.meta.dir}/spawn-loop.main.ts`, name], {
         cwd: runs.project,
-        env: runs.world.env as Record<string, string>,
+        env: runs.world.env,
         stdio: ['ignore', 'ignore', 'inherit'],
       }),
     );
@@ -186,23 +172,6 @@ describe('stopRuns()', () => {
 });
 
 describe('reconcileAndArchive()', () => {
-  test('starts a new supervisor when that of a running turn was killed, which takes the client over', async () => {
-    await using runs = runsHome();
-    const go = `${runs.home.path}/go`;
-    const { runId } = runs.spawn({ task: `[[until ${go}]] [[answer after all]]` });
-    await runs.until('the client runs', () => runs.turns(runId)[0]?.process !== null);
-    const [before] = runs.turns(runId);
-    process.kill(before?.owner?.pid ?? 0, 'SIGKILL');
-    await runs.until('nobody looks after it', () => {
-      reconcileAndArchive(runs.world);
-      return runs.turns(runId)[0]?.owner?.pid !== before?.owner?.pid;
-    });
-    await Bun.write(go, '');
-    expect(await runs.ended(runId)).toMatchObject([{ state: 'success', result: 'after all' }]);
-    const [after] = runs.turns(runId);
-    expect(after?.process).toEqual(before?.process ?? null);
-  });
-
   test('leaves the mark that whoever wrote an announcement did not live to leave', async () => {
     await using runs = runsHome();
     const world = { ...runs.world, env: { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'after-end' } };
@@ -241,7 +210,7 @@ test('nothing is spawned, sent, stopped or told inside a run, by its own environ
       `env -i PATH="$PATH" HOME="$HOME" ${process.execPath} ${import.meta.dir}/spawn-once.main.ts; :`,
     ],
     {
-      env: { ...runs.world.env, SELF_GENERATION_RUN: 'a/1' } as Record<string, string>,
+      env: { ...runs.world.env, SELF_GENERATION_RUN: 'a/1' },
       cwd: runs.project,
       stderr: 'inherit',
     },

@@ -1,16 +1,11 @@
 import { describe, expect } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
-import {
-  acknowledge,
-  dismissAnnouncements,
-  reword,
-  takeAnnouncements,
-} from '../../../src/runs/store/outbox.ts';
+import { dismissAnnouncements, reword, takeAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { dueArchives, setArchived } from '../../../src/runs/store/rows.ts';
 import { getRun } from '../../../src/runs/store/runs.ts';
-import { appendTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
+import { endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
-import { A, accepted, announcement, ended, ending, inHome, NOW_MS, started } from './made-up.ts';
+import { A, accepted, announcement, appended, deliver, ended, ending, NOW_MS, started } from './made-up.ts';
 
 const HOUR_MS = 3_600_000;
 const ENDED_MS = NOW_MS + 1000;
@@ -19,15 +14,7 @@ const FAR_MS = NOW_MS + 1000 * HOUR_MS;
 const archiveAt = (runId: string, db: Sqlite) => getRun(runId, db)?.run.archiveAtMs;
 const due = (nowMs: number, db: Sqlite) => dueArchives(nowMs, 10, db).map(({ id }) => id);
 
-/** Hands everything out and has it settled at that time. */
-function deliver(db: Sqlite, nowMs: number): void {
-  const listener = { requester: A, session: null, owner: 'o', isPerson: true };
-  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 99 }, db);
-  acknowledge('o', nowMs, db);
-}
-
-const next = (runId: string) =>
-  ({ runId, kind: 'send', announces: null, message: 'more', nowMs: ENDED_MS + 5, state: 'queued' }) as const;
+const MESSAGE = { nowMs: ENDED_MS + 5 };
 
 describe('a run is archived', () => {
   test('so long after its end was taken in, and not a moment before', ({ db }) => {
@@ -75,7 +62,7 @@ describe('a run is archived', () => {
   test('not while it works on a message, and then anew', ({ db }) => {
     const { runId } = ended(db);
     deliver(db, ENDED_MS);
-    const turn = appendTurn({ ...next(runId), state: 'starting' }, db);
+    const turn = appended(db, runId, { ...MESSAGE, state: 'starting' });
     expect(archiveAt(runId, db)).toBeNull();
     endTurn(turn, ending({ endedAtMs: ENDED_MS + 9 * HOUR_MS }), null, db);
     expect(archiveAt(runId, db)).toBe(ENDED_MS + 10 * HOUR_MS);
@@ -83,36 +70,25 @@ describe('a run is archived', () => {
 });
 
 describe('a run that is to be deleted is archived right after', () => {
-  const settled = [
-    { by: 'it was taken in', settle: (db: Sqlite) => deliver(db, ENDED_MS + 50) },
-    {
-      by: 'it was skipped',
-      settle: (db: Sqlite, runId: string) => void reword(runId, 1, { skip: true, nowMs: ENDED_MS + 50 }, db),
-    },
-    {
-      by: 'it was dismissed',
-      settle: (db: Sqlite) => void dismissAnnouncements('all', A, ENDED_MS + 50, db),
-    },
+  const atMs = ENDED_MS + 50;
+  const settled: [by: string, settle: (runId: string, db: Sqlite) => unknown, readyAtMs: number][] = [
+    ['it was taken in', (_, db) => deliver(db, atMs), atMs],
+    ['it was skipped', (runId, db) => reword(runId, 1, { skip: true, nowMs: atMs }, db), atMs + 1],
+    ['it was dismissed', (_, db) => dismissAnnouncements('all', A, atMs, db), atMs],
   ];
-  for (const { by, settle } of settled)
-    test(by, () =>
-      inHome(({ db }) => {
-        const { runId } = ended(
-          db,
-          { cleanup: 'delete', archiveAfterMs: 0 },
-          { readyAtMs: ENDED_MS + 50 + Number(by === 'it was skipped') },
-        );
-        expect(due(FAR_MS, db)).toEqual([]);
-        settle(db, runId);
-        expect(due(ENDED_MS + 50, db)).toEqual([runId]);
-      }),
-    );
+  for (const [by, settle, readyAtMs] of settled)
+    test(by, ({ db }) => {
+      const { runId } = ended(db, { cleanup: 'delete', archiveAfterMs: 0 }, { readyAtMs });
+      expect(due(FAR_MS, db)).toEqual([]);
+      settle(runId, db);
+      expect(due(atMs, db)).toEqual([runId]);
+    });
 
   test('its announce step has ended, also where the announcement was faster', ({ db }) => {
     const turn = started(db, { cleanup: 'delete' });
     const step = db.transaction(() => {
       endTurn(turn, ending(), announcement(), db);
-      return appendTurn({ ...next(turn.runId), kind: 'announce', announces: 1, state: 'starting' }, db);
+      return appended(db, turn.runId, { ...MESSAGE, kind: 'announce', announces: 1, state: 'starting' });
     });
     deliver(db, ENDED_MS + 1);
     expect(due(FAR_MS, db)).toEqual([]);
@@ -136,7 +112,7 @@ describe('setArchived()', () => {
   test('does not archive a run that was sent a message meanwhile', ({ db, open }) => {
     const { runId } = ended(db, { cleanup: 'delete' });
     deliver(db, ENDED_MS);
-    appendTurn(next(runId), open());
+    appended(open(), runId, MESSAGE);
     expect(setArchived(runId, ENDED_MS + 9, db)).toBe(false);
     expect(getRun(runId, db)?.run.archivedAtMs).toBeNull();
   });

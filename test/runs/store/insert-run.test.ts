@@ -1,10 +1,21 @@
 import { describe, expect } from 'bun:test';
-import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { setArchived } from '../../../src/runs/store/rows.ts';
-import { getRun, listRuns } from '../../../src/runs/store/runs.ts';
-import { appendTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
+import { getRun, insertRun, listRuns } from '../../../src/runs/store/runs.ts';
+import { endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
-import { A, accepted, B, ended, ending, LIMITS, NOW_MS, newRun, spawn, started } from './made-up.ts';
+import {
+  A,
+  accepted,
+  appended,
+  B,
+  ended,
+  ending,
+  LIMITS,
+  NOW_MS,
+  newRun,
+  spawn,
+  started,
+} from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', atMs: NOW_MS } as const;
 
@@ -21,25 +32,12 @@ describe('insertRun()', () => {
       warning: 'odd model',
       worktreeMode: 'auto',
     });
-    const answer = spawn(db, { ...run, session: 's1' });
+    const answer = insertRun(run, 'key', LIMITS, db);
     if (answer.kind !== 'inserted') throw new Error(answer.kind);
-    expect(answer.run).toEqual({
-      ...run,
-      id: answer.run.id,
-      number: 1,
-      model: { requested: 'big', resolved: 'big-1', observed: null },
-      worktree: null,
-      sessionId: null,
-      archiveAtMs: null,
-      archivedAtMs: null,
-    });
-    expect(answer.turn).toMatchObject({
-      number: 1,
-      kind: 'task',
-      state: 'queued',
-      message: run.task,
-      version: 1,
-    });
+    const fresh = { number: 1, worktree: null, sessionId: null, archiveAtMs: null, archivedAtMs: null };
+    expect(answer.run).toEqual({ ...run, ...fresh, model: { ...run.model, observed: null } });
+    const first = { number: 1, kind: 'task', state: 'queued', message: run.task, version: 1 } as const;
+    expect(answer.turn).toMatchObject(first);
     expect(getRun(answer.run.id, open())).toEqual({ run: answer.run, turn: answer.turn, waiting: 0 });
   });
 
@@ -74,14 +72,10 @@ describe('insertRun()', () => {
   }) => {
     const first = accepted(db, { spawnKey: 'k' });
     requestStop(first.runId, STOP, db);
-    const named = { ...LIMITS, dedupesFailed: true };
-    expect(spawn(db, { spawnKey: 'k' }, named)).toMatchObject({
-      kind: 'duplicate',
-      run: { id: first.runId },
-    });
-    const again = spawn(db, { spawnKey: 'k' });
-    expect(again.kind).toBe('inserted');
-    expect(spawn(db, { spawnKey: 'k' })).toMatchObject({ kind: 'duplicate' });
+    const named = spawn(db, { spawnKey: 'k' }, { ...LIMITS, dedupesFailed: true });
+    expect(named).toMatchObject({ kind: 'duplicate', run: { id: first.runId } });
+    expect(spawn(db, { spawnKey: 'k' }).kind).toBe('inserted');
+    expect(spawn(db, { spawnKey: 'k' }).kind).toBe('duplicate');
   });
 
   test('takes the same call for the same run also where a limit is reached meanwhile', ({ db }) => {
@@ -89,46 +83,27 @@ describe('insertRun()', () => {
     expect(spawn(db, { spawnKey: 'k' }, { ...LIMITS, maxQueued: 0 }).kind).toBe('duplicate');
   });
 
-  const limits = [
-    {
-      why: 'queue',
-      limit: { maxQueued: 3 },
-      fill: (db: Sqlite) => accepted(db),
-      words: '3 turns wait already, the most is 3',
-    },
-    {
-      why: 'undelivered',
-      limit: { undeliveredMax: 3 },
-      fill: (db: Sqlite, index: number) => ended(db, {}, { id: `id-${index}` }),
-      words: '3 results have not been taken in, the most is 3: #1 (id-0), #2 (id-1), #3 (id-2)',
-    },
-  ] as const;
-
-  for (const { why, limit, fill, words } of limits) {
+  const queue = { maxQueued: 3, words: '3 turns wait already, the most is 3' };
+  const results = '3 results have not been taken in, the most is 3: #1 (id-0), #2 (id-1), #3 (id-2)';
+  const undelivered = { undeliveredMax: 3, words: results };
+  for (const [why, { words, ...limit }] of Object.entries({ queue, undelivered }))
     for (const count of [2, 3, 4])
       test(`with ${count} of 3 of the limit "${why}" ${count < 3 ? 'accepts one more' : 'refuses, and writes nothing'}`, ({
         db,
       }) => {
-        for (let index = 0; index < count; index++) fill(db, index);
-        const answer = spawn(db, { session: 's1' }, { ...LIMITS, ...limit });
+        const limits = { ...LIMITS, ...limit };
+        for (let index = 0; index < count; index++)
+          why === 'queue' ? accepted(db) : ended(db, {}, { id: `id-${index}` });
+        const answer = spawn(db, { session: 's1' }, limits);
         expect(answer).toMatchObject(count < 3 ? { kind: 'inserted' } : { kind: 'refused', why });
-        if (count === 3) expect(answer).toEqual({ kind: 'refused', why, words });
+        if (count === 3) expect(answer).toMatchObject({ words });
         expect(listRuns({ limit: 99 }, db)).toHaveLength(Math.max(3, count));
-        expect(spawn(db, { session: 's1', key: B }, { ...LIMITS, ...limit }).kind).toBe('inserted');
+        expect(spawn(db, { session: 's1', key: B }, limits).kind).toBe('inserted');
       });
-  }
 
   test('counts no announce step and nothing that runs among what waits', ({ db }) => {
     const { runId } = started(db);
-    const step = {
-      runId,
-      kind: 'announce',
-      announces: 1,
-      message: '',
-      nowMs: NOW_MS,
-      state: 'starting',
-    } as const;
-    appendTurn(step, db);
+    appended(db, runId, { kind: 'announce', announces: 1, state: 'starting' });
     expect(spawn(db, {}, { ...LIMITS, maxQueued: 1 }).kind).toBe('inserted');
     expect(spawn(db, {}, { ...LIMITS, maxQueued: 1 })).toMatchObject({ why: 'queue' });
   });

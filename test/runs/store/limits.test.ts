@@ -8,11 +8,12 @@ import {
   spent,
   usdLeft,
 } from '../../../src/runs/store/limits.ts';
-import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
+import { changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
 import {
   A,
   accepted,
+  appended,
   B,
   ending,
   LIMITS,
@@ -23,17 +24,12 @@ import {
   usageOf,
 } from './made-up.ts';
 
-const NONE = { tokens: null, usd: null };
 const DAY_MS = 86_400_000;
 
 function used(db: Sqlite, tokens: number, costUsd: number | null, fields: RunFields = {}): string {
   const turn = started(db, fields);
-  endTurn(
-    turn,
-    ending({ usage: usageOf(tokens, costUsd), endedAtMs: fields.createdAtMs ?? NOW_MS }),
-    null,
-    db,
-  );
+  const usage = usageOf(tokens, costUsd);
+  endTurn(turn, ending({ usage, endedAtMs: fields.createdAtMs ?? NOW_MS }), null, db);
   return turn.runId;
 }
 
@@ -47,8 +43,7 @@ test('spent() adds up what a run, a requester or a day took, announce steps incl
   const runId = used(db, 100, 0.5);
   used(db, 10, null);
   used(db, 1000, 2, { key: B, createdAtMs: NOW_MS - DAY_MS });
-  const next = { runId, announces: 1, message: '', nowMs: NOW_MS } as const;
-  const step = appendTurn({ ...next, kind: 'announce', state: 'starting' }, db);
+  const step = appended(db, runId, { kind: 'announce', announces: 1, state: 'starting' });
   changeTurn(step, { launchedAtMs: NOW_MS, usage: usageOf(7, 0.25) }, db);
   expect(spent({ runId }, db)).toEqual({ tokens: 107, usd: 0.75, unknownUsd: 0 });
   expect(spent({ requester: A }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
@@ -105,7 +100,7 @@ test('insertRun() says that a budget in USD does not know every cost', ({ db }) 
   expect(ask(db, { requester: { tokens: null, usd: 1 } })).toMatchObject({
     warnings: ['The budget of the requester does not know what 1 turns have cost'],
   });
-  expect(ask(db, { requester: NONE })).toMatchObject({ warnings: [] });
+  expect(ask(db, { requester: NO_LIMIT })).toMatchObject({ warnings: [] });
 });
 
 const NO_LIMIT = { tokens: null, usd: null };

@@ -6,12 +6,11 @@ import {
   claimTurns,
   type QueuedTurn,
   queuePosition,
-  startOrder,
   unclaim,
 } from '../../../src/runs/store/queue.ts';
-import { appendTurn, changeTurn, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
+import { changeTurn, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
-import { accepted, B, ending, LANE, NOW_MS, started } from './made-up.ts';
+import { accepted, appended, B, ending, LANE, NOW_MS, started } from './made-up.ts';
 
 describe('claimTurns()', () => {
   test('gives slots to what waits, once, whoever asks', ({ db, open }) => {
@@ -52,8 +51,7 @@ describe('claimTurns()', () => {
 
   test('lets a message wait until the turn before it has ended', ({ db }) => {
     const turn = started(db);
-    const message = { runId: turn.runId, kind: 'send', announces: null, message: 'go on' } as const;
-    appendTurn({ ...message, nowMs: NOW_MS, state: 'queued' }, db);
+    appended(db, turn.runId);
     expect(claimTurns(LANE, NOW_MS, db)).toEqual([]);
     endTurn(turn, ending(), null, db);
     expect(claimTurns(LANE, NOW_MS, db)).toMatchObject([{ runId: turn.runId, number: 2 }]);
@@ -93,6 +91,8 @@ test('queuePosition() counts from 1 on, and is nothing for what does not wait', 
   const running = started(db);
   const [first, second] = [accepted(db), accepted(db)];
   expect([first, second, running].map(({ runId }) => queuePosition(runId, db))).toEqual([1, 2, undefined]);
+  appended(db, running.runId); // It has to wait for the turn before it, and has its place all the same.
+  expect(queuePosition(running.runId, db)).toBe(3);
 });
 
 test('unclaim() gives back a slot that nobody uses, with the old place in the queue', ({ db }) => {
@@ -109,48 +109,35 @@ test('unclaim() gives back a slot that nobody uses, with the old place in the qu
   expect(unclaim(second, db)).toBeUndefined();
 });
 
-const WIDE = { maxConcurrent: 8 };
-
 let position = 0;
-function turn(requester: string, { runId }: { runId?: string } = {}): QueuedTurn {
+function turn(requester: string): QueuedTurn {
   position += 1;
-  return { runId: runId ?? `run-${position}`, number: 1, position, requester };
+  return { runId: `run-${position}`, number: 1, position, requester };
 }
 
-function choose(queued: QueuedTurn[], limits = {}, more: Partial<Parameters<typeof chooseTurns>[0]> = {}) {
-  return chooseTurns({ queued, busy: [], lastStarts: new Map(), ...more }, { ...WIDE, ...limits });
+function choose(
+  queued: QueuedTurn[],
+  maxConcurrent: number,
+  more: Partial<Parameters<typeof chooseTurns>[0]> = {},
+) {
+  return chooseTurns({ queued, busy: [], lastStarts: new Map(), ...more }, { maxConcurrent });
 }
 
 test('chooseTurns() starts the oldest of a requester first, as many as there are slots', () => {
   const queued = [turn('a'), turn('a'), turn('a')];
-  expect(choose(queued, { maxConcurrent: 2 })).toEqual(queued.slice(0, 2));
-  expect(choose(queued, { maxConcurrent: 3 }, { busy: [turn('b')] })).toEqual(queued.slice(0, 2));
-  expect(choose(queued, { maxConcurrent: 0 })).toEqual([]);
-  expect(choose(queued, { maxConcurrent: 1 }, { busy: [turn('b'), turn('b')] })).toEqual([]);
+  expect(choose(queued, 2)).toEqual(queued.slice(0, 2));
+  expect(choose(queued, 3, { busy: [turn('b')] })).toEqual(queued.slice(0, 2));
+  expect(choose(queued, 0)).toEqual([]);
+  expect(choose(queued, 1, { busy: [turn('b'), turn('b')] })).toEqual([]);
+  const [one = turn('a')] = queued;
+  expect(choose([one, { ...one, number: 2, position: 99 }], 8)).toEqual([one]);
 });
 
-test('chooseTurns() goes round: one that queued 100 does not keep another with one waiting', () => {
-  const many = Array.from({ length: 100 }, () => turn('a'));
-  const one = turn('b');
-  const busy = Array.from({ length: 7 }, () => turn('a'));
+test('chooseTurns() goes round, from whoever has not started anything for longest', () => {
+  const queued = ['a', 'a', 'a', 'b', 'b', 'c'].map(turn);
   const lastStarts = new Map([['a', 7]]);
-  expect(choose([...many, one], {}, { busy, lastStarts })).toEqual([one]);
-  const three = [turn('b'), turn('b'), turn('c')];
-  const order = choose([...many.slice(0, 3), ...three], {}, { lastStarts }).map(({ requester }) => requester);
+  const order = choose(queued, 8, { lastStarts }).map(({ requester }) => requester);
   expect(order).toEqual(['b', 'c', 'a', 'b', 'a', 'a']);
-});
-
-test('chooseTurns() starts one turn of a run at a time, and none beside one that is busy', () => {
-  const queued = [turn('a', { runId: 'r' }), turn('a', { runId: 'r' }), turn('a', { runId: 's' })];
-  expect(choose(queued)).toEqual([queued[0], queued[2]] as QueuedTurn[]);
-  expect(choose(queued, {}, { busy: [turn('a', { runId: 'r' })] })).toEqual([queued[2]] as QueuedTurn[]);
-});
-
-test('startOrder() is the place in the queue, whatever is busy', () => {
-  const queued = [turn('a'), turn('a'), turn('b')];
-  const busy = [turn('a', { runId: queued[0]?.runId ?? '' }), turn('c')];
-  const queue = { queued, busy, lastStarts: new Map([['a', 1]]) };
-  expect(startOrder(queue)).toEqual([queued[2], queued[0], queued[1]] as QueuedTurn[]);
 });
 
 const queuedTurn = fc.record({
@@ -167,19 +154,16 @@ const limits = fc.record({ maxConcurrent: fc.nat(10) });
 test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit', () => {
   fc.assert(
     fc.property(queue, limits, ({ queued, busy, starts }, max) => {
-      const place = (one: object, index: number): QueuedTurn =>
-        ({ number: 1, position: index, ...one }) as QueuedTurn;
-      const all = {
-        queued: queued.map(place),
-        busy: busy.map(place),
-        lastStarts: new Map(Object.entries(starts)),
-      };
+      const place = (one: Pick<QueuedTurn, 'runId' | 'requester'>, position: number) => ({
+        number: 1,
+        position,
+        ...one,
+      });
+      const lastStarts = new Map(Object.entries(starts));
+      const all = { queued: queued.map(place), busy: busy.map(place), lastStarts };
       const chosen = chooseTurns(all, max);
-      const fits = (turns: readonly QueuedTurn[]) => {
-        return (
-          turns.length <= max.maxConcurrent && new Set(turns.map(({ runId }) => runId)).size === turns.length
-        );
-      };
+      const fits = (turns: readonly QueuedTurn[]) =>
+        turns.length <= max.maxConcurrent && new Set(turns.map(({ runId }) => runId)).size === turns.length;
       for (const [index, one] of chosen.entries()) {
         const before = [...all.busy, ...chosen.slice(0, index)];
         expect(before.length).toBeLessThan(max.maxConcurrent);

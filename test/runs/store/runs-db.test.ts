@@ -5,22 +5,18 @@ import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { ASKS_FIRST } from '../../../src/runs/model/permissions.ts';
 import { undelivered } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
-import { dataVersion, openRunsDb, readRuns, withRuns } from '../../../src/runs/store/rows.ts';
+import {
+  addRunEvent,
+  dataVersion,
+  openRunsDb,
+  readRuns,
+  runEvents,
+  withRuns,
+} from '../../../src/runs/store/rows.ts';
 import { getRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { awaitedTurns, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
-import {
-  A,
-  accepted,
-  announcement,
-  ending,
-  inHome,
-  LANE,
-  NOW_MS,
-  newRun,
-  spawn,
-  started,
-} from './made-up.ts';
+import { A, accepted, announcement, ending, LANE, NOW_MS, newRun, spawn, started } from './made-up.ts';
 
 const BIG = 'word '.repeat(100_000);
 
@@ -34,22 +30,21 @@ function fillDisk(db: Sqlite): void {
   db.exec(`PRAGMA max_page_count = ${pages}`);
 }
 
-test('openRunsDb() makes a private database in WAL mode that waits for locks and survives a power failure', () => {
+test('openRunsDb() makes a private database in WAL mode that waits for locks and survives a power failure', ({
+  paths: { home },
+  paths,
+}) => {
+  const own = { ...paths, data: `${home}/own`, runsDatabase: `${home}/own/runs.db` };
   const before = process.umask(0o077);
-  try {
-    inHome(({ db, paths }) => {
-      accepted(db);
-      expect(db.get('PRAGMA journal_mode')?.journal_mode).toBe('wal');
-      expect(db.get('PRAGMA busy_timeout')?.timeout).toBe(5000);
-      expect(db.get('PRAGMA synchronous')?.synchronous).toBe(2);
-      expect(db.get('PRAGMA foreign_keys')?.foreign_keys).toBe(1);
-      expect((statSync(paths.data).mode & 0o777).toString(8)).toBe('700');
-      for (const end of ['', '-wal', '-shm'])
-        expect((statSync(paths.runsDatabase + end).mode & 0o777).toString(8), end).toBe('600');
-    });
-  } finally {
-    process.umask(before);
-  }
+  const db = openRunsDb(own);
+  process.umask(before);
+  const settings = { journal_mode: 'wal', busy_timeout: 5000, synchronous: 2, foreign_keys: 1 };
+  for (const [name, value] of Object.entries(settings))
+    expect(Object.values(db.get(`PRAGMA ${name}`) ?? {})).toEqual([value]);
+  expect((statSync(own.data).mode & 0o777).toString(8)).toBe('700');
+  for (const end of ['', '-wal', '-shm'])
+    expect((statSync(own.runsDatabase + end).mode & 0o777).toString(8), end).toBe('600');
+  db.close();
 });
 
 test('openRunsDb() leaves the rows of a database that is there', ({ db, open }) => {
@@ -210,4 +205,50 @@ test('the schema refuses words that this program does not know, and rows without
   const plain = openSqlite(paths.runsDatabase, { mode: 'read', busyTimeoutMs: 100 });
   expect(plain.all('PRAGMA integrity_check').map((row) => row.integrity_check)).toEqual(['ok']);
   plain.close();
+});
+
+const EVENT = { runId: 'r1', turn: 1, atMs: NOW_MS, actor: 'supervisor', type: 'launched', detail: 'pid 7' };
+
+test('runEvents() gives the newest events of a run in the order in which they happened', ({ db }) => {
+  addRunEvent(EVENT, db);
+  addRunEvent({ ...EVENT, runId: 'r2' }, db);
+  addRunEvent({ ...EVENT, runId: null, turn: null }, db);
+  addRunEvent({ ...EVENT, type: 'ended' }, db);
+  expect(runEvents('r1', 9, db)).toEqual([EVENT, { ...EVENT, type: 'ended' }]);
+  expect(runEvents('r1', 1, db)).toEqual([{ ...EVENT, type: 'ended' }]);
+  expect(runEvents(null, 9, db)).toEqual([{ ...EVENT, runId: null, turn: null }]);
+});
+
+test('addRunEvent() keeps a bounded number for each run, the newest, and bounded details on one line', ({
+  db,
+}) => {
+  addRunEvent({ ...EVENT, runId: 'r2' }, db);
+  addRunEvent({ ...EVENT, runId: null }, db);
+  db.transaction(() => {
+    for (let index = 0; index < 450; index++) {
+      addRunEvent({ ...EVENT, detail: `${index}` }, db);
+      addRunEvent({ ...EVENT, runId: null, detail: `${index}` }, db);
+    }
+  });
+  for (const runId of ['r1', null]) {
+    const kept = runEvents(runId, 999, db);
+    expect(kept).toHaveLength(200);
+    expect([kept[0]?.detail, kept.at(-1)?.detail]).toEqual(['250', '449']);
+  }
+  expect(runEvents('r2', 9, db)).toHaveLength(1);
+  addRunEvent({ ...EVENT, detail: `a\n\x1b[31m${'한'.repeat(5000)}` }, db);
+  const detail = runEvents('r1', 1, db)[0]?.detail ?? '';
+  expect(detail).toStartWith('a 한');
+  expect(detail.length).toBe(1000);
+});
+
+test('addRunEvent() adds once what was not noted of the turn before, also when it was cut', ({ db }) => {
+  const long = { ...EVENT, detail: `line\n${'x'.repeat(9000)}` };
+  for (const event of [EVENT, EVENT, long, long, { ...EVENT, turn: 2 }])
+    addRunEvent(event, db, { once: true });
+  expect(runEvents('r1', 9, db).map(({ turn, detail }) => [turn, detail.length])).toEqual([
+    [1, 5],
+    [1, 1000],
+    [2, 5],
+  ]);
 });

@@ -1,25 +1,20 @@
 import { describe, expect } from 'bun:test';
-import { NO_USAGE } from '../../../src/runs/model/turn.ts';
+import { NO_USAGE, type Usage } from '../../../src/runs/model/turn.ts';
 import { takeAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun, countRuns, getRun, listRuns } from '../../../src/runs/store/runs.ts';
-import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
+import { changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
-import { A, accepted, announcement, B, ended, ending, LANE, NOW_MS, started } from './made-up.ts';
+import { A, accepted, announcement, appended, B, ended, ending, LANE, NOW_MS, started } from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', atMs: NOW_MS } as const;
 
 describe('listRuns()', () => {
-  const usage = (input: number, costUsd: number | null) =>
-    ({
-      ...NO_USAGE,
-      inputTokens: input,
-      outputTokens: 1,
-      costUsd,
-      costSource: costUsd === null ? null : 'client',
-      model: 'm',
-    }) as const;
+  const usage = (inputTokens: number, costUsd: number | null): Usage => {
+    const costSource = costUsd === null ? null : 'client';
+    return { ...NO_USAGE, inputTokens, outputTokens: 1, costUsd, costSource, model: 'm' };
+  };
 
   test('lists the newest first, of a requester or all, with or without what is archived', ({ db }) => {
     const made = [
@@ -45,8 +40,7 @@ describe('listRuns()', () => {
   }) => {
     const first = endTurn(started(db), ending({ usage: usage(10, 0.5) }), null, db);
     if (first === undefined) throw new Error('Cannot end the turn');
-    const next = { runId: first.runId, announces: null, message: 'x', nowMs: NOW_MS } as const;
-    const step = appendTurn({ ...next, kind: 'announce', announces: 1, state: 'starting' }, db);
+    const step = appended(db, first.runId, { kind: 'announce', announces: 1, state: 'starting' });
     endTurn(step, ending({ usage: usage(1000, 9) }), null, db);
     expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({ turn: first, usage: usage(10, 0.5) });
     const shown = () => {
@@ -55,7 +49,7 @@ describe('listRuns()', () => {
       return [listed?.turn.number, listed?.turn.state, listed?.waiting];
     };
     expect(shown()).toEqual([1, 'success', 0]);
-    for (const _ of [1, 2]) appendTurn({ ...next, kind: 'send', state: 'queued' }, db);
+    for (const _ of [1, 2]) appended(db, first.runId);
     expect(shown()).toEqual([1, 'success', 2]);
     expect(countRuns(A, db)).toEqual({ active: 1, done: 0 });
     const [sent] = claimTurns(LANE, NOW_MS + 2000, db);
@@ -70,15 +64,14 @@ describe('listRuns()', () => {
 
   test('shows what works, and not the message that waits behind it', ({ db }) => {
     const { runId } = started(db);
-    appendTurn({ runId, kind: 'send', announces: null, message: 'x', nowMs: NOW_MS, state: 'queued' }, db);
+    appended(db, runId);
     expect(listRuns({ limit: 1 }, db)[0]).toMatchObject({ turn: { state: 'running' }, waiting: 1 });
     expect(getRun(runId, db)?.turn.state).toBe('running');
   });
 
   test('does not know what a run has cost when it does not of one of its turns', ({ db }) => {
     const first = endTurn(started(db), ending({ usage: usage(10, 0.5) }), null, db);
-    const next = { runId: first?.runId ?? '', announces: null, message: 'x', nowMs: NOW_MS } as const;
-    const second = appendTurn({ ...next, kind: 'send', state: 'starting' }, db);
+    const second = appended(db, first?.runId ?? '', { state: 'starting' });
     const launched = changeTurn(second, { launchedAtMs: NOW_MS }, db);
     if (launched !== undefined) endTurn(launched, ending({ usage: usage(5, null) }), null, db);
     expect(listRuns({ limit: 1 }, db)[0]?.usage).toMatchObject({
@@ -98,9 +91,7 @@ describe('listRuns()', () => {
     expect(delivery()).toBe('leased');
     takeAnnouncements(listener, options, db);
     expect(delivery()).toBe('acked');
-    const next = { runId: first.runId, announces: null, message: 'x', nowMs: NOW_MS } as const;
-    const second = appendTurn({ ...next, kind: 'send', state: 'starting' }, db);
-    endTurn(second, ending(), announcement(), db);
+    endTurn(appended(db, first.runId, { state: 'starting' }), ending(), announcement(), db);
     expect(delivery()).toBe('pending');
     accepted(db);
     expect(listRuns({ limit: 1 }, db)[0]?.delivery).toBe('none');
@@ -121,13 +112,8 @@ test('changeRun() enters what became known and leaves the rest', ({ db }) => {
     cwd: '/w',
   };
   changeRun(runId, changes, db);
-  expect(getRun(runId, db)?.run).toMatchObject({
-    sessionId: 's',
-    model: { requested: null, resolved: 'r', observed: 'o' },
-    warning: 'w',
-    worktree,
-    cwd: '/w',
-  });
+  const { model } = changes;
+  expect(getRun(runId, db)?.run).toMatchObject({ ...changes, model: { requested: null, ...model } });
   changeRun(runId, { worktree: null, warning: null }, db);
   expect(getRun(runId, db)?.run).toMatchObject({ worktree: null, warning: null, cwd: '/w' });
   expect(getRun('none', db)).toBeUndefined();

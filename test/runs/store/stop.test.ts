@@ -3,7 +3,6 @@ import { undelivered, waitingAnnouncements } from '../../../src/runs/store/outbo
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import {
   activeTurns,
-  appendTurn,
   endTurn,
   getTurn,
   requestStop,
@@ -12,11 +11,9 @@ import {
   WHOLE_PROJECT,
 } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
-import { A, accepted, announcement, B, ending, LANE, NOW_MS, spawn, started } from './made-up.ts';
+import { A, accepted, announcement, appended, B, ending, LANE, NOW_MS, spawn, started } from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', session: '', atMs: NOW_MS + 500 } as const;
-const send = (runId: string, nowMs = NOW_MS + 100) =>
-  ({ runId, kind: 'send', announces: null, message: 'and now?', nowMs, state: 'queued' }) as const;
 
 describe('requestStop()', () => {
   test('ends at once what waits, without a word to the requester who asked', ({ db }) => {
@@ -72,7 +69,7 @@ describe('requestStop()', () => {
 
   test('tells of a message the one who sent it, and of the work the one who asked for it', ({ db }) => {
     const work = started(db, { session: 's1' });
-    for (const session of ['s2', '', null]) appendTurn({ ...send(work.runId), session }, db);
+    for (const session of ['s2', '', null]) appended(db, work.runId, { session });
     requestStop(work.runId, { ...STOP, session: 's3' }, db);
     endTurn(getTurn(work.runId, 1, db) ?? work, ending({ outcome: 'stopped' }), announcement(), db);
     const told = waitingAnnouncements(A, db).map(({ turn, requesterSession }) => [turn, requesterSession]);
@@ -94,7 +91,7 @@ describe('requestStop()', () => {
 
   test('asks for the end of what runs, ends the messages that wait behind it, and says so once', ({ db }) => {
     const turn = started(db);
-    appendTurn(send(turn.runId), db);
+    appended(db, turn.runId);
     const first = requestStop(turn.runId, STOP, db);
     expect(first.map(({ state, stop }) => [state, stop?.by])).toEqual([
       ['running', STOP.by],
@@ -133,7 +130,7 @@ describe('requestStopAll()', () => {
   }) => {
     const own = started(db, { session: 's1' });
     const [other, persons] = [started(db, { session: 's2' }), started(db)];
-    const message = appendTurn({ ...send(other.runId), session: 's1' }, db);
+    const message = appended(db, other.runId, { session: 's1' });
     const stop = { ...STOP, session: 's1' };
     const results = requestStopAll(A, 's1', stop, db);
     expect(results.map(({ runId, state }) => [runId, state])).toEqual([
@@ -159,12 +156,12 @@ describe('requestStopAll()', () => {
     expect(spawn(db, { ...late, session: 's1' })).toMatchObject({ why: 'stopped' });
     expect(spawn(db, late).kind).toBe('inserted');
     const runId = run?.runId ?? '';
-    expect(appendTurn({ ...send(runId), session: 's1' }, db).state).toBe('stopped');
-    expect(appendTurn({ ...send(runId), session: 's2' }, db).state).toBe('queued');
+    expect(appended(db, runId, { session: 's1' }).state).toBe('stopped');
+    expect(appended(db, runId, { session: 's2' }).state).toBe('queued');
     expect(undelivered(A, db)).toBe(0);
     requestStopAll(A, WHOLE_PROJECT, { ...STOP, session: 's1' }, db);
     expect(spawn(db, late)).toMatchObject({ why: 'stopped' });
-    expect(appendTurn({ ...send(runId), session: 's3' }, db).state).toBe('stopped');
+    expect(appended(db, runId, { session: 's3' }).state).toBe('stopped');
     expect(waitingAnnouncements(A, db).map(({ requesterSession }) => requesterSession)).toContain('s3');
   });
 
@@ -181,8 +178,8 @@ describe('requestStopAll()', () => {
     endTurn(turn, ending(), null, db);
     requestStopAll(A, '', STOP, db);
     const late = open();
-    expect(appendTurn(send(turn.runId, STOP.atMs - 1), late).state).toBe('stopped');
-    expect(appendTurn(send(turn.runId, STOP.atMs + 1), late).state).toBe('queued');
+    expect(appended(late, turn.runId, { nowMs: STOP.atMs - 1 }).state).toBe('stopped');
+    expect(appended(late, turn.runId, { nowMs: STOP.atMs + 1 }).state).toBe('queued');
   });
 
   test('is never undone by an earlier one that comes later', ({ db }) => {

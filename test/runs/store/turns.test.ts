@@ -1,11 +1,9 @@
 import { describe, expect } from 'bun:test';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
 import { undelivered, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
-import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import {
   activeTurns,
-  appendTurn,
   changeTurn,
   endTurn,
   getTurn,
@@ -13,53 +11,26 @@ import {
   turnsOf,
 } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
-import { A, accepted, announcement, ending, LANE, NOW_MS, started } from './made-up.ts';
+import { A, accepted, announcement, appended, claimed, ending, NOW_MS, started } from './made-up.ts';
 
 const STOP = { reason: 'requested', by: 'subagents stop', atMs: NOW_MS + 500 } as const;
-const send = (runId: string, nowMs = NOW_MS + 100) =>
-  ({ runId, kind: 'send', announces: null, message: 'and now?', nowMs, state: 'queued' }) as const;
 
 describe('changeTurn()', () => {
   test('gives back what it wrote, and the next reader finds the same', ({ db, open }) => {
-    const turn = accepted(db);
-    const [claimed] = claimTurns(LANE, NOW_MS + 1, db);
-    if (claimed === undefined) throw new Error('Nothing was claimed');
-    const usage = {
-      inputTokens: 10,
-      outputTokens: 2,
-      cacheReadTokens: 5,
-      cacheWriteTokens: null,
-      costUsd: 0.25,
-      costSource: 'client',
-      model: 'some-model',
-    } as const;
-    const changed = changeTurn(
-      claimed,
-      {
-        state: 'running',
-        startedAtMs: NOW_MS + 2,
-        deadlineAtMs: NOW_MS + 9000,
-        launchedAtMs: NOW_MS + 2,
-        owner: { pid: 3, start: '30', boot: 'boot-1' },
-        process: { pid: 4, start: '40', boot: '' },
-        usage,
-        notes: ['one', 'two'],
-      },
-      db,
-    );
-    expect(changed).toEqual({
-      ...turn,
+    const turn = claimed(db);
+    const tokens = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 5, cacheWriteTokens: null };
+    const changes = {
       state: 'running',
-      claimedAtMs: NOW_MS + 1,
       startedAtMs: NOW_MS + 2,
       deadlineAtMs: NOW_MS + 9000,
       launchedAtMs: NOW_MS + 2,
       owner: { pid: 3, start: '30', boot: 'boot-1' },
       process: { pid: 4, start: '40', boot: '' },
-      usage,
+      usage: { ...tokens, costUsd: 0.25, costSource: 'client', model: 'some-model' },
       notes: ['one', 'two'],
-      version: 3,
-    });
+    } as const;
+    const changed = changeTurn(turn, changes, db);
+    expect(changed).toEqual({ ...turn, ...changes, notes: ['one', 'two'], version: 3 });
     expect(getTurn(turn.runId, 1, open())).toEqual(changed);
   });
 
@@ -82,10 +53,8 @@ describe('changeTurn()', () => {
 
   test('takes back an owner and a process', ({ db }) => {
     const turn = started(db);
-    expect(changeTurn(turn, { owner: null, process: null }, db)).toMatchObject({
-      owner: null,
-      process: null,
-    });
+    const none = { owner: null, process: null };
+    expect(changeTurn(turn, none, db)).toMatchObject(none);
   });
 });
 
@@ -168,9 +137,14 @@ describe('endTurn()', () => {
 describe('appendTurn()', () => {
   test('adds turns in order: a message waits, an announce step begins in the slot of its run', ({ db }) => {
     const { runId } = started(db);
-    appendTurn(send(runId), db);
-    const step = { ...send(runId), kind: 'announce', announces: 1, state: 'starting' } as const;
-    expect(appendTurn(step, db)).toMatchObject({ number: 3, claimedAtMs: NOW_MS + 100, announces: 1 });
+    appended(db, runId);
+    const step = appended(db, runId, {
+      kind: 'announce',
+      announces: 1,
+      state: 'starting',
+      nowMs: NOW_MS + 100,
+    });
+    expect(step).toMatchObject({ number: 3, claimedAtMs: NOW_MS + 100, announces: 1 });
     const turns = turnsOf(runId, db).map(({ number, kind, state }) => [number, kind, state]);
     expect(turns).toEqual([
       [1, 'task', 'running'],
@@ -180,14 +154,12 @@ describe('appendTurn()', () => {
   });
 
   test('throws when there is no such run, or it is archived', ({ db }) => {
-    expect(() => appendTurn(send('none'), db)).toThrow(
-      'Cannot add a turn to run "none": there is no such run',
-    );
+    expect(() => appended(db, 'none')).toThrow('Cannot add a turn to run "none": there is no such run');
     const { runId } = started(db);
     requestStop(runId, STOP, db);
     const [turn] = turnsOf(runId, db);
     if (turn !== undefined) endTurn(turn, ending(), null, db);
     expect(setArchived(runId, NOW_MS + 9000, db)).toBe(true);
-    expect(() => appendTurn(send(runId), db)).toThrow('it is archived');
+    expect(() => appended(db, runId)).toThrow('it is archived');
   });
 });
