@@ -83,13 +83,11 @@ describe('matchRun()', () => {
     });
 
   for (const [words, kind, error] of notFound)
-    test(`says "${error}" to ${JSON.stringify(words)}`, () => {
-      expect(matchRun(words, RUNS)).toEqual({ kind, error });
-    });
+    test(`says "${error}" to ${JSON.stringify(words)}`, () =>
+      expect(matchRun(words, RUNS)).toEqual({ kind, error }));
 
-  test('knows no last one where there is none', () => {
-    expect(matchRun('last', [])).toEqual({ kind: 'missing', error: 'Unknown subagent id: last' });
-  });
+  test('knows no last one where there is none', () =>
+    expect(matchRun('last', [])).toEqual({ kind: 'missing', error: 'Unknown subagent id: last' }));
 
   test('takes a beginning of digits for an id only when no run has that number', () => {
     const both = [...RUNS, madeRunWithTurn({ id: id('55550000'), number: 12345 })];

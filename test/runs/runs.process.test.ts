@@ -209,11 +209,7 @@ test('nothing is spawned, sent, stopped or told inside a run, by its own environ
       '-c',
       `env -i PATH="$PATH" HOME="$HOME" ${process.execPath} ${import.meta.dir}/spawn-once.main.ts; :`,
     ],
-    {
-      env: { ...runs.world.env, SELF_GENERATION_RUN: 'a/1' },
-      cwd: runs.project,
-      stderr: 'inherit',
-    },
+    { env: { ...runs.world.env, SELF_GENERATION_RUN: 'a/1' }, cwd: runs.project, stderr: 'inherit' },
   );
   expect(JSON.parse(above.stdout.toString())).toEqual({ status: 'forbidden', error: forbidden });
   expect(existsSync(runs.home.paths.runsDatabase)).toBe(false);

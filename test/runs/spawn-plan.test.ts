@@ -266,9 +266,8 @@ describe('listAgents()', () => {
     return listAgents(requester, allowlistOf(requester, settings), settings.agents);
   };
 
-  test('has the requester alone when nothing is allowed', () => {
-    expect(list('main', [{ id: 'writer' }])).toEqual([{ id: 'main', configured: true }]);
-  });
+  test('has the requester alone when nothing is allowed', () =>
+    expect(list('main', [{ id: 'writer' }])).toEqual([{ id: 'main', configured: true }]));
 
   test('has the requester first and the allowed ones by their ids, also those that nobody configured', () => {
     const agents = [main('writer', 'absent', 'main'), { id: 'writer', name: 'Writer' }, { id: 'other' }];
@@ -299,9 +298,9 @@ describe('chooseModel()', () => {
       ['a name with everything that providers put into one', odd, [], 'claude', odd],
       ['what was asked for without the blanks around it', ' opus ', [], 'claude', 'opus'],
     ];
-  test.each(rows)('takes %s', (_, asked, others, client, resolved) => {
-    expect(chooseModel(asked, others, CLIENTS[client])).toMatchObject({ resolved, warnings: [] });
-  });
+  test.each(rows)('takes %s', (_, asked, others, client, resolved) =>
+    expect(chooseModel(asked, others, CLIENTS[client])).toMatchObject({ resolved, warnings: [] }),
+  );
 
   const wrong: [what: string, model: string, client: ClientName][] = [
     ['has blanks', 'the best one', 'claude'],

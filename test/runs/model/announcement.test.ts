@@ -136,9 +136,8 @@ describe('the announce step', () => {
     ['Resultat: done', { kind: 'reply', result: 'Resultat: done', notes: null }],
   ];
   for (const [reply, answer] of replies)
-    test(`parseAnnounceReply() reads ${JSON.stringify(reply)}`, () => {
-      expect(parseAnnounceReply(reply)).toEqual(answer);
-    });
+    test(`parseAnnounceReply() reads ${JSON.stringify(reply)}`, () =>
+      expect(parseAnnounceReply(reply)).toEqual(answer));
 
   test('resultAndNotes() keeps what the run itself knows, and the last message where the reply is silent', () => {
     const turn = ended({ outcome: 'error', result: 'last words', error: 'broken' });

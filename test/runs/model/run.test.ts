@@ -12,10 +12,7 @@ import { pathsOf } from '../../support/home.ts';
 
 /** A file system in which these paths are files with a text, or directories without one. */
 function files(texts: Record<string, string>) {
-  return {
-    readTextFile: (path: string) => texts[path],
-    pathExists: (path: string) => path in texts,
-  };
+  return { readTextFile: (path: string) => texts[path], pathExists: (path: string) => path in texts };
 }
 
 const REPOSITORY = files({
@@ -28,9 +25,8 @@ const REPOSITORY = files({
 describe('requesterKey()', () => {
   const root = requesterKey('/home/dev/app', REPOSITORY);
 
-  test("is the main session of the project, with the project's name", () => {
-    expect(root).toMatch(/^agent:main:app-[a-z0-9]+$/);
-  });
+  test("is the main session of the project, with the project's name", () =>
+    expect(root).toMatch(/^agent:main:app-[a-z0-9]+$/));
 
   for (const place of ['/home/dev/app/', '/home/dev/app/src/deep', '/home/dev/side', '/home/dev/side/src'])
     test(`is the same in ${place}`, () => expect(requesterKey(place, REPOSITORY)).toBe(root));
@@ -97,11 +93,9 @@ test('analysisFiles() names a directory and a mark that no run and no other anal
 });
 
 for (const id of ['', '..', 'a/b', 'a\\b', 'a.b', 'a\n', 'x'.repeat(65)])
-  test(`runDirectory() refuses ${JSON.stringify(id)}, which is no run id but could be a path`, () => {
-    expect(() => runDirectory(paths, id)).toThrow('this is no run id');
-  });
+  test(`runDirectory() refuses ${JSON.stringify(id)}, which is no run id but could be a path`, () =>
+    expect(() => runDirectory(paths, id)).toThrow('this is no run id'));
 
 for (const turn of [0, -1, 1.5, Number.NaN])
-  test(`turnFiles() refuses turn ${turn}`, () => {
-    expect(() => turnFiles(paths, ID, turn)).toThrow('turns count from 1');
-  });
+  test(`turnFiles() refuses turn ${turn}`, () =>
+    expect(() => turnFiles(paths, ID, turn)).toThrow('turns count from 1'));

@@ -101,9 +101,8 @@ describe('isToolAllowed()', () => {
     ['no tool of a server that is denied in capitals', { deny: ['mcp__x__Find'] }, 'mcp__x__Find', false],
   ];
   for (const [title, policy, tool, isAllowed] of rows)
-    test(`lets through ${title}`, () => {
-      expect(isToolAllowed({ ...NO_POLICY, ...policy }, tool)).toBe(isAllowed);
-    });
+    test(`lets through ${title}`, () =>
+      expect(isToolAllowed({ ...NO_POLICY, ...policy }, tool)).toBe(isAllowed));
 });
 
 describe('combinePolicies()', () => {

@@ -31,11 +31,7 @@ for (let index = 0; index < Number(count); index++) {
     const answer = spawn(
       db,
       { key, spawnKey: `task ${index}` },
-      {
-        ...LIMITS,
-        dedupeMs: 3_600_000,
-        dedupesFailed: true,
-      },
+      { ...LIMITS, dedupeMs: 3_600_000, dedupesFailed: true },
     );
     say(answer.kind, answer.kind === 'refused' ? answer.words : answer.run.id);
   }

@@ -65,10 +65,7 @@ describe('passTime()', () => {
   test('counts all of it when both clocks agree, also when nobody looked for long', () => {
     const time = passTime(
       { spentMs: 0, at: START },
-      {
-        wallMs: START.wallMs + HOUR_MS,
-        steadyMs: START.steadyMs + HOUR_MS,
-      },
+      { wallMs: START.wallMs + HOUR_MS, steadyMs: START.steadyMs + HOUR_MS },
     );
     expect(time.spentMs).toBe(HOUR_MS);
   });

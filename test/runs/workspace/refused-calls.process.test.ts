@@ -62,9 +62,8 @@ describe('RefusedCalls', () => {
       '"exec(make:*)"]',
     );
   });
-  test('keeps what the setting has already', () => {
-    expect(notesOf([edit], {}, ['exec(make:*)'])[0]).toContain(`'["exec(make:*)","edit"]'`);
-  });
+  test('keeps what the setting has already', () =>
+    expect(notesOf([edit], {}, ['exec(make:*)'])[0]).toContain(`'["exec(make:*)","edit"]'`));
   test('knows nothing that the setting would do in plan mode', () => {
     const permissions: Permissions = { mode: 'plan', allow: [], deny: [] };
     expect(notesOf([edit], { permissions })[0]).not.toContain('config set');
@@ -111,9 +110,8 @@ describe('RefusedCalls', () => {
     const calls = ['a', 'b', 'c', 'd', 'a'].map((file): Call => ['Edit', { file_path: file }, 'event']);
     expect(notesOf(calls)[0]).toContain('Edit a, Edit b, Edit c and 1 more. To');
   });
-  test('asks for all commands where one is several', () => {
-    expect(notesOf([['Bash', { command: 'cd x && npm test' }, 'event']])[0]).toContain('"exec"]');
-  });
+  test('asks for all commands where one is several', () =>
+    expect(notesOf([['Bash', { command: 'cd x && npm test' }, 'event']])[0]).toContain('"exec"]'));
   test('is silent about tools that the policy denies: no permission would let them through', () => {
     const policy = { deny: ['edit', 'write'], allow: null };
     expect(notesOf([edit], { policy })).toEqual([]);
