@@ -1,7 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import type { Turn } from '../../../src/runs/model/turn.ts';
 import { withRuns } from '../../../src/runs/store/rows.ts';
-import { changeTurn, getTurn } from '../../../src/runs/store/turns.ts';
+import { changeTurn } from '../../../src/runs/store/turns.ts';
 import {
   currentBoot,
   identityOf,
@@ -9,30 +10,14 @@ import {
   isSameProcess,
   type ProcessIdentity,
 } from '../../../src/system/process-identity.ts';
-import { onlyTurn, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
+import { onlyTurn, outputOf, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
 /** Turns that are ended from outside: by a stop, by a limit, and never a process that is somebody else's. */
 
 setDefaultTimeout(60_000);
 const RAW = { announce: { mode: 'raw' } };
 
-/** Stops the run once its client does what it is to do, and waits for its end. */
-async function stopped(sup: SupervisorHome, task: string, isReady: (runId: string) => boolean) {
-  const turn = sup.accept(task);
-  const supervisor = sup.supervise(turn);
-  await sup.until(`the client of ${task} is ready`, () => isReady(turn.runId));
-  sup.stop(turn.runId);
-  await supervisor.exited;
-  return sup.story(turn.runId);
-}
-
-const hasSaid = (sup: SupervisorHome, words: string) => (runId: string) => {
-  try {
-    return readFileSync(`${sup.home.paths.runs}/${runId}/turn-1.jsonl`, 'utf8').includes(words);
-  } catch {
-    return false;
-  }
-};
+const hasSaid = (sup: SupervisorHome, turn: Turn) => outputOf(sup, turn).includes('hanging');
 
 describe('a stop', () => {
   const clients: readonly [string, string, number][] = [
@@ -45,13 +30,17 @@ describe('a stop', () => {
   for (const [what, task, count] of clients)
     test(`leaves no process of a client ${what}, and keeps what it had said`, async () => {
       await using sup = supervisorHome(RAW);
-      const said = hasSaid(sup, 'hanging');
-      const story = await stopped(sup, task, (id) => said(id) && sup.processes(id).length === count);
-      expect(onlyTurn(story)).toMatchObject({
-        state: 'stopped',
-        result: 'hanging',
-        stop: { reason: 'requested' },
-      });
+      const turn = sup.accept(task);
+      const supervisor = sup.supervise(turn);
+      await sup.until(
+        'its client is ready',
+        () => hasSaid(sup, turn) && sup.processes(turn.runId).length === count,
+      );
+      sup.stop(turn.runId);
+      await supervisor.exited;
+      const story = sup.story(turn.runId);
+      const stop = { reason: 'requested' } as const;
+      expect(onlyTurn(story)).toMatchObject({ state: 'stopped', result: 'hanging', stop });
       expect(sup.processes(story.run.id)).toEqual([]);
       // Who stops a run needs no word of it.
       expect(story.outbox).toEqual([]);
@@ -59,23 +48,18 @@ describe('a stop', () => {
 
   test('before the client is started prevents that', async () => {
     await using sup = supervisorHome(RAW);
-    const note = `${sup.home.path}/starts`;
-    const turn = sup.accept(`[[note ${note}]]`);
+    const turn = sup.accept(`[[note ${sup.home.path}/starts]]`);
     sup.stop(turn.runId);
     await sup.supervise(turn).exited;
-    expect(onlyTurn(sup.story(turn.runId))).toMatchObject({
-      state: 'stopped',
-      launchedAtMs: null,
-      result: null,
-    });
-    expect(await Bun.file(note).exists()).toBe(false);
+    expect(sup.row(turn)).toMatchObject({ state: 'stopped', launchedAtMs: null, result: null });
+    expect(sup.starts()).toEqual([]);
   });
 
   test('by nobody but the supervisor itself, told to end, is announced', async () => {
     await using sup = supervisorHome(RAW);
     const turn = sup.accept('[[hang]]');
     const supervisor = sup.supervise(turn);
-    await sup.until('the client works', () => hasSaid(sup, 'hanging')(turn.runId));
+    await sup.until('the client works', () => hasSaid(sup, turn));
     supervisor.kill('SIGTERM');
     await supervisor.exited;
     const story = sup.story(turn.runId);
@@ -115,10 +99,8 @@ describe('a program that a client leaves behind', () => {
     expect(onlyTurn(story)).toMatchObject({ state: 'success', result: 'the work is done' });
     expect(sup.processes(story.run.id)).toEqual([]);
   });
-});
 
-describe('a program that a client leaves behind, in a session of its own and with an empty environment,', () => {
-  test('is found by the output that it still has, and ended', async () => {
+  test('in a session of its own and with an empty environment, is found by its output and ended', async () => {
     await using sup = supervisorHome(RAW);
     const note = `${sup.home.path}/escaped`;
     const story = await sup.run(`[[escape ${note}]] [[until ${note}]]`);
@@ -135,11 +117,9 @@ describe('a limit', () => {
     await using sup = supervisorHome(RAW);
     const turn = sup.accept('[[slow 60000]]', { runTimeoutMs: 1000, createdAtMs: Date.now() - 5000 });
     await sup.supervise(turn).exited;
-    const ended = onlyTurn(sup.story(turn.runId));
-    expect(ended).toMatchObject({
-      state: 'timeout',
-      stop: { reason: 'timeout', by: 'timed out after 1 s' },
-    });
+    const ended = sup.row(turn);
+    const stop = { reason: 'timeout', by: 'timed out after 1 s' } as const;
+    expect(ended).toMatchObject({ state: 'timeout', stop });
     expect(ended.result).toMatch(/^piece \d+$/);
     const ranMs = (ended.stop?.atMs ?? 0) - (ended.startedAtMs ?? 0);
     expect(ranMs).toBeGreaterThanOrEqual(1000);
@@ -149,16 +129,10 @@ describe('a limit', () => {
   });
 
   test('of silence counts from the last output', async () => {
-    await using sup = supervisorHome({
-      ...RAW,
-      agents: { defaults: { subagents: { idleTimeoutSeconds: 1 } } },
-    });
-    const story = await sup.run('[[slow 2000]] [[hang]]');
-    expect(onlyTurn(story)).toMatchObject({
-      state: 'timeout',
-      result: 'hanging',
-      stop: { reason: 'idle' },
-    });
+    const agents = { defaults: { subagents: { idleTimeoutSeconds: 1 } } };
+    await using sup = supervisorHome({ ...RAW, agents });
+    const ended = onlyTurn(await sup.run('[[slow 2000]] [[hang]]'));
+    expect(ended).toMatchObject({ state: 'timeout', result: 'hanging', stop: { reason: 'idle' } });
   });
 
   test('of tokens ends the turn at the message that exceeds it, in an error that says so', async () => {
@@ -189,16 +163,9 @@ describe('nobody is signalled', () => {
   /** A turn whose client was launched by a supervisor that is gone. */
   function launched(sup: SupervisorHome, process: ProcessIdentity) {
     const turn = sup.accept('do it');
-    withRuns(sup.home.paths, (db) => {
-      const owner = { ...process, pid: 2 ** 22 + 1 };
-      const starting = getTurn(turn.runId, 1, db);
-      if (starting === undefined) throw new Error('There is no turn');
-      changeTurn(
-        starting,
-        { state: 'running', launchedAtMs: Date.now(), startedAtMs: Date.now(), owner, process },
-        db,
-      );
-    });
+    const [launchedAtMs, owner] = [Date.now(), { ...process, pid: 2 ** 22 + 1 }];
+    const changes = { state: 'running', launchedAtMs, startedAtMs: launchedAtMs, owner, process } as const;
+    withRuns(sup.home.paths, (db) => changeTurn(turn, changes, db));
     sup.home.put(`.self-generation/runs/${turn.runId}/turn-1.jsonl`, '');
     return turn;
   }
@@ -209,7 +176,7 @@ describe('nobody is signalled', () => {
     const turn = launched(sup, { pid: other.pid, start: '1', boot: currentBoot() });
     sup.stop(turn.runId);
     await sup.supervise(turn).exited;
-    expect(onlyTurn(sup.story(turn.runId)).state).toBe('stopped');
+    expect(sup.row(turn).state).toBe('stopped');
     expect(isAlive(other.pid)).toBe(true);
     expect(other.exitCode).toBeNull();
     other.kill();

@@ -29,38 +29,23 @@ describe('a turn ends', () => {
     expect(sup.processes(story.run.id)).toEqual([]);
   });
 
-  const endings: readonly [string, string, object][] = [
-    [
-      'exits with 0 without a result',
-      '[[messages 1]] [[no-result]]',
-      { state: 'error', result: 'message 0', exit: { code: 0 } },
-    ],
-    ['exits with 3 without a result', '[[no-result 3]]', { state: 'error', result: null, exit: { code: 3 } }],
-    [
-      'exits with 0 and an error result',
-      '[[error-result]]',
-      { state: 'error', error: 'the service is overloaded', result: 'half of it', exit: { code: 0 } },
-    ],
-    [
-      'exits with 1 and an error result',
-      '[[error-result 1]]',
-      { state: 'error', error: 'the service is overloaded' },
-    ],
-    [
-      'is killed by somebody',
-      '[[messages 1]] [[die SIGKILL]]',
-      { state: 'error', exit: { code: null, signal: 'SIGKILL' } },
-    ],
-    ['refuses its only model', '[[no-model]]', { state: 'error', exit: { code: 1 } }],
+  const overloaded = { error: 'the service is overloaded', result: 'half of it' };
+  const killed = { exit: { code: null, signal: 'SIGKILL' } };
+  const endings: [what: string, task: string, expected: object][] = [
+    ['0 without a result', '[[messages 1]] [[no-result]]', { result: 'message 0', exit: { code: 0 } }],
+    ['3 without a result', '[[no-result 3]]', { result: null, exit: { code: 3 } }],
+    ['0 and an error result', '[[error-result]]', { ...overloaded, exit: { code: 0 } }],
+    ['1 and an error result', '[[error-result 1]]', { ...overloaded, exit: { code: 1 } }],
+    ['a signal of somebody', '[[messages 1]] [[die SIGKILL]]', killed],
+    ['1 because its only model is refused', '[[no-model]]', { exit: { code: 1 } }],
   ];
-  for (const [what, task, expected] of endings)
-    test(`in an error when the client ${what}`, async () => {
-      await using sup = supervisorHome(RAW);
-      const story = await sup.run(task);
-      expect(onlyTurn(story)).toMatchObject(expected);
-      expect(story.outbox).toMatchObject([{ status: 'error' }]);
-      expect(sup.processes(story.run.id)).toEqual([]);
-    });
+  test.each(endings)('in an error when the client exits with %s', async (_, task, expected) => {
+    await using sup = supervisorHome(RAW);
+    const story = await sup.run(task);
+    expect(onlyTurn(story)).toMatchObject({ state: 'error', ...expected });
+    expect(story.outbox).toMatchObject([{ status: 'error' }]);
+    expect(sup.processes(story.run.id)).toEqual([]);
+  });
 
   test('in an error that says why when the client cannot be started', async () => {
     await using sup = supervisorHome(RAW);
@@ -85,10 +70,8 @@ describe('a turn ends', () => {
     const missing = await sup.run('do it', { cwd, client: 'codex' });
     expect(existsSync(mark)).toBe(false);
     expect(onlyTurn(story)).toMatchObject({ state: 'success', result: 'all is well' });
-    expect(onlyTurn(missing)).toMatchObject({
-      state: 'error',
-      error: 'Cannot start "codex": there is no such program on the PATH',
-    });
+    const error = 'Cannot start "codex": there is no such program on the PATH';
+    expect(onlyTurn(missing)).toMatchObject({ state: 'error', error });
   });
 
   test('in success by its result when the client says it and does not end', async () => {
@@ -106,30 +89,21 @@ describe('a turn ends', () => {
     const file = `${sup.home.path}/go`;
     const turn = sup.accept(`[[close-stdout ${file}]]`);
     const supervisor = sup.supervise(turn);
-    await sup.until('the result is stored', () => sup.story(turn.runId).turns[0]?.usage.costUsd != null);
+    await sup.until('the result is stored', () => sup.row(turn).usage.costUsd != null);
     expect(supervisor.exitCode).toBeNull();
     sup.home.put('go', '');
     await supervisor.exited;
-    expect(onlyTurn(sup.story(turn.runId))).toMatchObject({
-      state: 'success',
-      result: 'closed',
-      exit: { code: 0 },
-    });
+    expect(sup.row(turn)).toMatchObject({ state: 'success', result: 'closed', exit: { code: 0 } });
   });
 });
 
 describe('the output', () => {
   test('is read whole: slow pieces, cut characters, line ends that are none, garbage, a line of 10 MB, 120 MB of lines', async () => {
     await using sup = supervisorHome(RAW);
-    const story = await sup.run(
-      '[[garbage]] [[line 10]] [[stream 120]] [[garbage]] [[slow 200]] [[split 끝]]',
-    );
-    const turn = onlyTurn(story);
-    expect(turn).toMatchObject({
-      state: 'success',
-      result: '끝\u2028가나다\u2029\u0085😀',
-      usage: { inputTokens: 700 },
-    });
+    const task = '[[garbage]] [[line 10]] [[stream 120]] [[garbage]] [[slow 200]] [[split 끝]]';
+    const result = '끝\u2028가나다\u2029\u0085😀';
+    const ended = { state: 'success', result, usage: { inputTokens: 700 } } as const;
+    expect(onlyTurn(await sup.run(task))).toMatchObject(ended);
   });
 
   test('leaves no secret in the database, whichever way the turn ends', async () => {
@@ -156,11 +130,7 @@ describe('a disk that becomes full', () => {
     const script = 'mount -t tmpfs -o size=4m,mode=0700 tmpfs "$1"; TMPDIR="$1" exec "$2" "$3" "$4"';
     const main = `${import.meta.dir}/full-disk.main.ts`;
     const words = ['full-disk', `${home.path}/small`, process.execPath, main, `${home.path}/sign`];
-    const child = Bun.spawn(inNamespace(script, words), {
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'inherit',
-    });
+    const child = Bun.spawn(inNamespace(script, words), { stdio: ['ignore', 'pipe', 'inherit'] });
     const story = JSON.parse(await new Response(child.stdout).text()) as Story & { isAlive: boolean };
     expect(story.isAlive).toBe(true);
     expect(onlyTurn(story)).toMatchObject({ state: 'success', result: 'the work is done' });
@@ -181,8 +151,8 @@ describe('a price in the settings', () => {
     const model = { requested: null, resolved: 'acme/large' };
     const turn = sup.accept('do it', { client: 'opencode', model });
     const supervisor = sup.supervise(turn);
-    const usage = () => sup.story(turn.runId).turns[0]?.usage;
-    await sup.until('its tokens are known', () => usage()?.inputTokens === 100_000);
+    const usage = () => sup.row(turn).usage;
+    await sup.until('its tokens are known', () => usage().inputTokens === 100_000);
     expect(usage()).toMatchObject({ model: 'acme/large', costUsd: 1 });
     sup.stop(turn.runId);
     await supervisor.exited;
@@ -190,62 +160,44 @@ describe('a price in the settings', () => {
 });
 
 describe('a model that is refused', () => {
+  const model = { requested: 'opus-99', resolved: 'opus-99' };
+
   test("is followed by the client's own, once, with a warning in the run and in the notes", async () => {
     await using sup = supervisorHome(RAW);
-    const note = `${sup.home.path}/starts`;
-    const story = await sup.run(`[[note ${note}]] [[only-default]]`, {
-      model: { requested: 'opus-99', resolved: 'opus-99' },
+    const story = await sup.run(`[[note ${sup.home.path}/starts]] [[only-default]]`, {
+      model,
     });
-    expect(onlyTurn(story)).toMatchObject({
-      state: 'success',
-      result: 'the work is done',
-      usage: { inputTokens: 100 },
-    });
-    expect(story.run.model).toMatchObject({
-      requested: 'opus-99',
-      resolved: null,
-      observed: 'fake-default',
-    });
+    const ended = { state: 'success', result: 'the work is done', usage: { inputTokens: 100 } } as const;
+    expect(onlyTurn(story)).toMatchObject(ended);
+    expect(story.run.model).toEqual({ requested: 'opus-99', resolved: null, observed: 'fake-default' });
     expect(story.run.warning).toContain('"opus-99" was refused');
     expect(String(story.outbox[0]?.notes)).toContain('"opus-99" was refused');
-    expect(startsIn(note)).toEqual(['work opus-99', 'work fake-default']);
+    expect(sup.starts()).toEqual(['work opus-99', 'work fake-default']);
   });
 
   test('is warned of without the secrets in what the client says, also where the warning is cut', async () => {
     await using sup = supervisorHome(RAW);
-    const model = { requested: null, resolved: `opus-${'x'.repeat(800)} sk-ant-${'a1B2c3D4'.repeat(30)}` };
-    const { run } = await sup.run('[[only-default]]', { model });
+    const resolved = `opus-${'x'.repeat(800)} sk-ant-${'a1B2c3D4'.repeat(30)}`;
+    const { run } = await sup.run('[[only-default]]', { model: { requested: null, resolved } });
     expect(run.warning).not.toContain('a1B2c3D4');
     expect(run.warning).toContain('was refused');
   });
 
   test('is not followed by a third one, and not by any when none was asked for', async () => {
     await using sup = supervisorHome(RAW);
-    const [first, second] = [`${sup.home.path}/first`, `${sup.home.path}/second`];
-    const model = { requested: 'opus-99', resolved: 'opus-99' };
     const stories = await Promise.all([
-      sup.run(`[[note ${first}]] [[no-model]]`, { model }),
-      sup.run(`[[note ${second}]] [[no-model]]`),
+      sup.run(`[[note ${sup.home.path}/first]] [[no-model]]`, { model }),
+      sup.run(`[[note ${sup.home.path}/second]] [[no-model]]`),
     ]);
     expect(stories.map((story) => onlyTurn(story).state)).toEqual(['error', 'error']);
-    expect(startsIn(first)).toEqual(['work opus-99', 'work fake-default']);
-    expect(startsIn(second)).toEqual(['work fake-default']);
+    expect(sup.starts('first')).toEqual(['work opus-99', 'work fake-default']);
+    expect(sup.starts('second')).toEqual(['work fake-default']);
   });
 
   test('is final when the client had begun to work', async () => {
     await using sup = supervisorHome(RAW);
-    const note = `${sup.home.path}/starts`;
-    const model = { requested: 'opus-99', resolved: 'opus-99' };
-    const story = await sup.run(`[[note ${note}]] [[messages 1]] [[no-model]]`, { model });
+    const story = await sup.run(`[[note ${sup.home.path}/starts]] [[messages 1]] [[no-model]]`, { model });
     expect(onlyTurn(story).state).toBe('error');
-    expect(startsIn(note)).toEqual(['work opus-99']);
+    expect(sup.starts()).toEqual(['work opus-99']);
   });
 });
-
-function startsIn(note: string): string[] {
-  if (!existsSync(note)) return [];
-  return readFileSync(note, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => line.replace(/^\d+ /, ''));
-}

@@ -22,6 +22,7 @@ export type Story = {
   readonly log: string;
 };
 
+type TurnKey = Pick<Turn, 'runId' | 'number'>;
 export type SupervisorHome = ReturnType<typeof supervisorHome>;
 
 /** A home with runs in it whose clients are stand-ins. Everything that was started is ended with it. */
@@ -43,7 +44,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}) {
     });
 
   /** Starts a supervisor; `crashAt`: where it dies. */
-  const supervise = ({ runId, number }: Pick<Turn, 'runId' | 'number'>, crashAt?: string) => {
+  const supervise = ({ runId, number }: TurnKey, crashAt?: string) => {
     const child = Bun.spawn([process.execPath, `${import.meta.dir}/supervise.main.ts`, runId, `${number}`], {
       env: { ...env, ...(crashAt === undefined ? {} : { [CHECKPOINT_VARIABLE]: crashAt }) },
       stdio: ['ignore', 'inherit', 'inherit'],
@@ -65,6 +66,13 @@ export function supervisorHome(settings: Record<string, unknown> = {}) {
       };
     });
 
+  /** A turn as it stands now. */
+  const row = ({ runId, number }: TurnKey): Turn => {
+    const turn = story(runId).turns.find((one) => one.number === number);
+    if (turn === undefined) throw new Error('There is no such turn');
+    return turn;
+  };
+
   /** The living processes of a run, by its marker. */
   const processes = (runId: string): number[] =>
     [1, 2, 3, 4].flatMap((turn) => withMarker({ name: RUN_VARIABLE, value: `${runId}/${turn}` }));
@@ -75,8 +83,16 @@ export function supervisorHome(settings: Record<string, unknown> = {}) {
     accept,
     supervise,
     story,
+    row,
     until,
     processes,
+    /** What was started by tasks with this note, each as what it was for and its model. */
+    starts: (note = 'starts'): string[] => {
+      const path = `${home.path}/${note}`;
+      if (!existsSync(path)) return [];
+      const lines = readFileSync(path, 'utf8').trim().split('\n');
+      return lines.map((line) => line.replace(/^\d+ /, ''));
+    },
     /** Accepts a run, supervises it to its end, and gives what has become of it. */
     run: async (task: string, changes?: Partial<NewRun>): Promise<Story> => {
       const turn = accept(task, changes);
@@ -116,7 +132,14 @@ export function onlyTurn({ turns }: Story): Turn {
   return turn;
 }
 
+/** Ends a supervisor as nobody can prevent. */
+export async function killed(supervisor: Bun.Subprocess): Promise<void> {
+  supervisor.kill('SIGKILL');
+  await supervisor.exited;
+}
+
 /** What stands in the file that the client wrote. */
-export function outputOf({ home }: SupervisorHome, turn: Turn): string {
-  return readFileSync(turnFiles(home.paths, turn.runId, turn.number).output, 'utf8');
+export function outputOf({ home }: SupervisorHome, { runId, number }: TurnKey): string {
+  const { output } = turnFiles(home.paths, runId, number);
+  return existsSync(output) ? readFileSync(output, 'utf8') : '';
 }
