@@ -66,22 +66,14 @@ test('a message to a run that has ended resumes its session and is announced; on
   const third = sendToRun(runId, '[[answer third]]', runs.requester, runs.world);
   expect(third).toMatchObject({ status: 'accepted', turn: 3 });
   const turns = await runs.ended(runId);
-  expect(turns.map(({ kind, result }) => `${kind} ${result}`)).toEqual([
-    'task first',
-    'send second',
-    'send third',
-  ]);
+  const told = turns.map(({ kind, result }) => `${kind} ${result}`);
+  expect(told).toEqual(['task first', 'send second', 'send third']);
   expect(runs.waiting().map(({ result }) => result)).toEqual(['first', 'second', 'third']);
 });
 
 test('a run is retried as a new one with its task and settings; twice at once is one, and once more when that failed', async () => {
   await using runs = runsHome();
-  const first = runs.spawn({
-    task: '[[no-result 3]]',
-    label: 'flaky',
-    model: 'opus',
-    runTimeoutSeconds: 60,
-  });
+  const first = runs.spawn({ task: '[[no-result 3]]', label: 'flaky', model: 'opus' });
   expect(retryRun(first.runId, runs.requester, runs.world)).toMatchObject({ status: 'error' });
   await runs.ended(first.runId);
   const again = accepted(retryRun(first.runId, runs.requester, runs.world));
@@ -96,10 +88,8 @@ test('a run is retried as a new one with its task and settings; twice at once is
 
 describe('stopRuns()', () => {
   test('ends what runs and what waits, says which, and tells the requester nothing more', async () => {
-    await using runs = runsHome({
-      announce: { mode: 'raw' },
-      agents: { defaults: { subagents: { maxConcurrent: 2 } } },
-    });
+    const agents = { defaults: { subagents: { maxConcurrent: 2 } } };
+    await using runs = runsHome({ announce: { mode: 'raw' }, agents });
     const note = `${runs.home.path}/note`;
     const done = runs.spawn({ task: 'quick' });
     await runs.ended(done.runId);
@@ -200,17 +190,13 @@ describe('reconcileAndArchive()', () => {
 test('nothing is spawned, sent, stopped or told inside a run, by its own environment or that above it', async () => {
   await using runs = runsHome();
   const marked = { ...runs.world, env: { ...runs.world.env, SELF_GENERATION_RUN: 'a/1' } };
-  const forbidden =
+  const error =
     'sessions_spawn is not allowed from sub-agent sessions: say in your result what is to be done';
-  expect(spawnRun({ task: 'x' }, runs.requester, marked)).toEqual({ status: 'forbidden', error: forbidden });
-  const above = Bun.spawnSync(
-    [
-      'sh',
-      '-c',
-      `env -i PATH="$PATH" HOME="$HOME" ${process.execPath} ${import.meta.dir}/spawn-once.main.ts; :`,
-    ],
-    { env: { ...runs.world.env, SELF_GENERATION_RUN: 'a/1' }, cwd: runs.project, stderr: 'inherit' },
-  );
-  expect(JSON.parse(above.stdout.toString())).toEqual({ status: 'forbidden', error: forbidden });
+  const forbidden = { status: 'forbidden' as const, error };
+  expect(spawnRun({ task: 'x' }, runs.requester, marked)).toEqual(forbidden);
+  const once = `env -i PATH="$PATH" HOME="$HOME" ${process.execPath} ${import.meta.dir}/spawn-once.main.ts; :`;
+  const options = { env: marked.env, cwd: runs.project, stderr: 'inherit' } as const;
+  const above = Bun.spawnSync(['sh', '-c', once], options);
+  expect(JSON.parse(above.stdout.toString())).toEqual(forbidden);
   expect(existsSync(runs.home.paths.runsDatabase)).toBe(false);
 });

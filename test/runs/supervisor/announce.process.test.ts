@@ -4,10 +4,9 @@ import { resolve } from 'node:path';
 import { spent } from '../../../src/runs/store/limits.ts';
 import { withRuns } from '../../../src/runs/store/rows.ts';
 import { listRuns } from '../../../src/runs/store/runs.ts';
-import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { startOnTerminal } from '../../support/terminal.ts';
 import { runsHome } from '../runs-home.ts';
-import { type Story, supervisorHome } from './supervisor-home.ts';
+import { outputOf, type Story, supervisorHome } from './supervisor-home.ts';
 
 /** The step in which the client puts its result into words, in its own session. */
 
@@ -23,13 +22,9 @@ describe('the announce step', () => {
     ]);
     expect(Number(story.outbox[0]?.ready_at)).toBeLessThanOrEqual(Date.now());
     expect(String(story.outbox[0]?.stats)).toContain('tokens 600 (in 500 / out 100)');
+    const usage = { inputTokens: 500, outputTokens: 100, costUsd: 0.05 };
     expect(story.turns).toMatchObject([
-      {
-        kind: 'task',
-        state: 'success',
-        result: 'rough',
-        usage: { inputTokens: 500, outputTokens: 100, costUsd: 0.05 },
-      },
+      { kind: 'task', state: 'success', result: 'rough', usage },
       { kind: 'announce', announces: 1, state: 'success', usage: { inputTokens: 100, outputTokens: 20 } },
     ]);
     const listed = withRuns(sup.home.paths, (db) => listRuns({ limit: 10 }, db));
@@ -41,40 +36,35 @@ describe('the announce step', () => {
   test('runs in the session of the work, without tools, and in no other', async () => {
     await using sup = supervisorHome();
     const story = await sup.run('do it');
-    const files = [1, 2].map((turn) => `${sup.home.paths.runs}/${story.run.id}/turn-${turn}.jsonl`);
     expect(story.turns[1]?.message).toContain('작업이 끝났습니다'); // In the language of the first prompt.
-    const sessions = files.map((file) => /"session_id":"([^"]+)"/.exec(readFileSync(file, 'utf8'))?.[1]);
+    const sessions = story.turns.map((turn) => /"session_id":"([^"]+)"/.exec(outputOf(sup, turn))?.[1]);
     expect(sessions).toEqual([story.run.sessionId ?? '', story.run.sessionId ?? '']);
   });
 
-  const outcomes: readonly [string, string, object, object][] = [
-    ['skips what has nothing to say', '[[announce skip]]', { state: 'skipped' }, { state: 'success' }],
+  const [skipped, pending] = [{ state: 'skipped' }, { state: 'pending', result: 'raw' }];
+  const [success, refused] = [{ state: 'success' }, expect.stringContaining('No conversation found')];
+  const outcomes: [what: string, task: string, row: object, step: object][] = [
+    ['skips what has nothing to say', '[[announce skip]]', skipped, success],
     [
       'skips a failure as well, which stays one',
       '[[announce skip]] [[error-result 1]]',
-      { state: 'skipped', status: 'error' },
-      { state: 'success' },
+      { ...skipped, status: 'error' },
+      success,
     ],
-    [
-      'that fails leaves the raw words',
-      '[[announce fail]] [[answer raw]]',
-      { state: 'pending', result: 'raw' },
-      { state: 'error' },
-    ],
+    ['that fails leaves the raw words', '[[announce fail]] [[answer raw]]', pending, { state: 'error' }],
     [
       'that is refused the session leaves the raw words',
       '[[no-resume]] [[answer raw]]',
-      { state: 'pending', result: 'raw' },
-      { state: 'error', error: expect.stringContaining('No conversation found') },
+      pending,
+      { state: 'error', error: refused },
     ],
   ];
-  for (const [what, task, row, step] of outcomes)
-    test(what, async () => {
-      await using sup = supervisorHome();
-      const story = await sup.run(task);
-      expect(story.outbox).toMatchObject([row]);
-      expect(stepOf(story)).toMatchObject(step);
-    });
+  test.each(outcomes)('%s', async (_, task, row, step) => {
+    await using sup = supervisorHome();
+    const story = await sup.run(task);
+    expect(story.outbox).toMatchObject([row]);
+    expect(stepOf(story)).toMatchObject(step);
+  });
 
   test('cannot hide a failure where the settings say so', async () => {
     await using sup = supervisorHome({ announce: { skipOnFailure: false } });
@@ -124,14 +114,8 @@ describe('the announce step', () => {
   test('follows a message sent later as well, which goes on in the session and is announced for itself', async () => {
     await using sup = supervisorHome();
     const story = await sup.run('[[answer first]]');
-    const nowMs = Date.now();
-    const message = '[[answer second]]';
     const runId = story.run.id;
-    const turn = withRuns(sup.home.paths, (db) =>
-      appendTurn({ runId, kind: 'send', announces: null, message, nowMs, state: 'starting' }, db),
-    );
-    await sup.supervise(turn).exited;
-    const after = sup.story(runId);
+    const after = await sup.send(runId, '[[answer second]]');
     expect(after.turns).toMatchObject([
       { kind: 'task' },
       { kind: 'announce', announces: 1 },

@@ -21,13 +21,7 @@ async function act(
 ) {
   const env = { ...here.world.env, ...(crashAt === undefined ? {} : { [CHECKPOINT_VARIABLE]: crashAt }) };
   const command = [process.execPath, `${import.meta.dir}/act.main.ts`, what, owner];
-  const child = Bun.spawn(command, {
-    cwd: here.project,
-    env,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
+  const child = Bun.spawn(command, { cwd: here.project, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const said = await new Response(child.stdout).text();
   await child.exited;
   expect(child.signalCode).toBe(crashAt === undefined ? null : 'SIGKILL');
@@ -62,10 +56,8 @@ describe('whoever is killed', () => {
   });
 
   test('after it gave a slot to a run has left a run that others start', async () => {
-    await using here = runsHome({
-      announce: { mode: 'raw' },
-      agents: { defaults: { subagents: { maxConcurrent: 1 } } },
-    });
+    const agents = { defaults: { subagents: { maxConcurrent: 1 } } };
+    await using here = runsHome({ announce: { mode: 'raw' }, agents });
     await act(here, 'spawn', { crashAt: 'after-accept' });
     withRuns(here.home.paths, (db) => db.run("UPDATE turns SET state = 'queued', claimed_at = NULL"));
     await act(here, 'reconcileAndArchive', { crashAt: 'after-claim' });

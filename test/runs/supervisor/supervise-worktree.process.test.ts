@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, mkdirSync } from 'node:fs';
-import { withRuns } from '../../../src/runs/store/rows.ts';
-import { appendTurn } from '../../../src/runs/store/turns.ts';
+import { existsSync } from 'node:fs';
+import type { Environment } from '../../../src/core/state-paths.ts';
+import { gitAt } from '../workspace/tree-place.ts';
 import { type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
 /** Turns that work in a tree of their own. */
@@ -9,22 +9,13 @@ import { type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 setDefaultTimeout(60_000);
 
 /** A repository with a commit, and a directory in it. */
-async function repository(sup: SupervisorHome): Promise<string> {
-  const root = `${sup.home.path}/repository`;
-  mkdirSync(`${root}/part`, { recursive: true });
-  sup.home.put('repository/part/file', 'text');
-  const git = async (...words: string[]) => {
-    const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com'];
-    const { exited } = Bun.spawn(['git', ...identity, ...words], {
-      cwd: root,
-      stdout: 'ignore',
-      stderr: 'ignore',
-    });
-    expect(await exited).toBe(0);
-  };
-  await git('init', '--quiet');
-  await git('add', '.');
-  await git('commit', '--quiet', '-m', 'first');
+async function repository({ home }: SupervisorHome): Promise<string> {
+  const root = `${home.path}/repository`;
+  home.put('repository/part/file', 'text');
+  const env: Environment = { PATH: process.env.PATH, HOME: home.path };
+  home.put('.gitconfig', '[user]\n\tname = Test\n\temail = test@example.com\n');
+  for (const words of ['init --quiet', 'add .', 'commit --quiet -m first'])
+    await gitAt(root, words.split(' '), env);
   return root;
 }
 
@@ -45,20 +36,9 @@ describe('a turn in a working tree of its own', () => {
     ]);
     expect(existsSync(worktree?.path ?? '')).toBe(false);
     expect(story.outbox).toMatchObject([{ notes: '- (none)' }]);
-    const nowMs = Date.now();
-    const next = withRuns(sup.home.paths, (db) =>
-      appendTurn(
-        { runId, kind: 'send', announces: null, message: '[[where]]', nowMs, state: 'starting' },
-        db,
-      ),
-    );
-    await sup.supervise(next).exited;
+    const next = await sup.send(runId, '[[where]]');
     // The client finds its session by the directory.
-    expect(sup.story(runId).turns[2]).toMatchObject({
-      kind: 'send',
-      state: 'success',
-      result: ending(cwd),
-    });
+    expect(next.turns[2]).toMatchObject({ kind: 'send', state: 'success', result: ending(cwd) });
     expect(existsSync(worktree?.path ?? '')).toBe(false);
   });
 
@@ -76,16 +56,13 @@ describe('a turn in a working tree of its own', () => {
   test('is named by the words that are told when the announce step takes too long, and the step has time enough', async () => {
     await using sup = supervisorHome();
     const root = await repository(sup);
-    const turn = sup.accept('[[write new-file]] [[announce hang]]', {
-      cwd: root,
-      worktreeMode: 'always',
-    });
+    const changes = { cwd: root, worktreeMode: 'always' } as const;
+    const turn = sup.accept('[[write new-file]] [[announce hang]]', changes);
     const supervisor = sup.supervise(turn);
     await sup.until('it is asked for words', () => sup.story(turn.runId).turns[1]?.state === 'running');
     const { run, turns, outbox } = sup.story(turn.runId);
-    expect(String(outbox[0]?.notes)).toMatch(
-      new RegExp(`worktree\\b.*: \\S+${ending(run.worktree?.path ?? '')} `),
-    );
+    const told = new RegExp(`worktree\\b.*: \\S+${ending(run.worktree?.path ?? '')} `);
+    expect(String(outbox[0]?.notes)).toMatch(told);
     expect(turns[0]?.notes).toEqual([]);
     expect(Number(outbox[0]?.ready_at) - (turns[0]?.endedAtMs ?? 0)).toBeGreaterThanOrEqual(75_000);
     sup.stop(turn.runId);
