@@ -96,7 +96,7 @@ const settings = (permissions: object) => ({ '.claude/settings.json': { permissi
 describe('requesterPermissions()', () => {
   test('gives an agent no more than default mode when nothing is known of its session', () => {
     expect(permissions(settings({ defaultMode: 'bypassPermissions' }))).toMatchObject(ASKS);
-    using here = inWorld({});
+    using here = inWorld(settings({ allow: ['Bash(ls:*)'] }));
     expect(here.of({}, { client: null, session: 'mcp-1' })).toEqual(ASKS);
   });
 

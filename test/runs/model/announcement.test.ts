@@ -168,9 +168,10 @@ test('what was cut is in the file of whoever said it: of the announce step, or o
 });
 
 describe('what must not get through', () => {
-  test('a stop is told once, whoever noted it', () => {
+  test('a stop is told once, whoever noted it, and not of what has succeeded', () => {
     const told = { outcome: 'stopped', notes: ['stopped by a person at noon'] } as const;
     expect(raw(told, stop('requested', 'a person')).notes).toBe('- stopped by a person at noon');
+    expect(raw({}, stop('requested', 'a person')).notes).toBe('- (none)');
   });
 
   for (const { name, text, secret } of SECRETS.map((planted, index) => ({ name: index, ...planted })))

@@ -210,11 +210,11 @@ test('the schema refuses words that this program does not know, and rows without
 const EVENT = { runId: 'r1', turn: 1, atMs: NOW_MS, actor: 'supervisor', type: 'launched', detail: 'pid 7' };
 
 test('runEvents() gives the newest events of a run in the order in which they happened', ({ db }) => {
-  addRunEvent(EVENT, db);
+  for (const _ of [1, 2]) addRunEvent(EVENT, db);
   addRunEvent({ ...EVENT, runId: 'r2' }, db);
   addRunEvent({ ...EVENT, runId: null, turn: null }, db);
   addRunEvent({ ...EVENT, type: 'ended' }, db);
-  expect(runEvents('r1', 9, db)).toEqual([EVENT, { ...EVENT, type: 'ended' }]);
+  expect(runEvents('r1', 9, db)).toEqual([EVENT, EVENT, { ...EVENT, type: 'ended' }]);
   expect(runEvents('r1', 1, db)).toEqual([{ ...EVENT, type: 'ended' }]);
   expect(runEvents(null, 9, db)).toEqual([{ ...EVENT, runId: null, turn: null }]);
 });

@@ -93,6 +93,8 @@ describe('listRuns()', () => {
     expect(delivery()).toBe('acked');
     endTurn(appended(db, first.runId, { state: 'starting' }), ending(), announcement(), db);
     expect(delivery()).toBe('pending');
+    takeAnnouncements(listener, options, db);
+    expect(delivery()).toBe('leased');
     accepted(db);
     expect(listRuns({ limit: 1 }, db)[0]?.delivery).toBe('none');
   });

@@ -131,6 +131,7 @@ describe('requestStopAll()', () => {
     const own = started(db, { session: 's1' });
     const [other, persons] = [started(db, { session: 's2' }), started(db)];
     const message = appended(db, other.runId, { session: 's1' });
+    appended(db, persons.runId);
     const stop = { ...STOP, session: 's1' };
     const results = requestStopAll(A, 's1', stop, db);
     expect(results.map(({ runId, state }) => [runId, state])).toEqual([
@@ -180,6 +181,8 @@ describe('requestStopAll()', () => {
     const late = open();
     expect(appended(late, turn.runId, { nowMs: STOP.atMs - 1 }).state).toBe('stopped');
     expect(appended(late, turn.runId, { nowMs: STOP.atMs + 1 }).state).toBe('queued');
+    const step = { kind: 'announce', announces: 1, state: 'starting', nowMs: STOP.atMs - 1 } as const;
+    expect(appended(late, turn.runId, step).stop).toBeNull();
   });
 
   test('is never undone by an earlier one that comes later', ({ db }) => {
