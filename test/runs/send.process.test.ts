@@ -131,6 +131,7 @@ describe('waitForRuns()', () => {
       seen.push(runs.map(({ turn }) => turn.state).join());
     const waiting = waitForRuns(turns, { timeoutMs: 20_000, onProgress }, made.idle);
     made.end();
+    expect((await waitForRuns(turns, { timeoutMs: 50 }, made.idle)).kind).toBe('timeout');
     made.end({ outcome: 'error' }, other);
     const answer = await waiting;
     expect(answer.kind).toBe('ended');

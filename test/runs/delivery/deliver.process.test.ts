@@ -111,6 +111,8 @@ describe('takeDelivery()', () => {
     expect(made.take({}, { session: 'other' })).toBeUndefined();
     expect(idsOf(made.take({ owner: 'inbox', isPerson: true }))).toEqual([id]);
     returnDelivery('inbox', made.world);
+    expect(idsOf(made.take({ owner: 'own' }, { session: 'gone' }))).toEqual([id]);
+    returnDelivery('own', made.world);
     made.later(11 * MINUTE_MS);
     expect(idsOf(made.take({}, { session: 'other' }))).toEqual([id]);
   });
