@@ -14,7 +14,7 @@ import { type Ending, NO_USAGE, NOTHING_SAID, type Outcome, type Stop, type Turn
 import { changeRun, getRun } from '../store/runs.ts';
 import { logRunFailure } from '../world.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './launch.ts';
-import { TurnEffects } from './turn-effects.ts';
+import { type TurnEffects, turnEffects } from './turn-effects.ts';
 import { NotOurs, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
@@ -81,7 +81,7 @@ type Try = {
 /** `found`: the turn as the supervisor before left it, if that had launched the client. */
 async function comeToEnd(row: TurnRow, run: Run, found: Turn | undefined): Promise<TurnEnd> {
   const files = turnFiles(row.supervision.world.paths, run.id, row.turn.number);
-  const one: Try = { row, files, effects: new TurnEffects(row, run), notes: [] };
+  const one: Try = { row, files, effects: turnEffects(row, run), notes: [] };
   const ending = found === undefined ? begin(one) : goOn(found, one);
   const end = await ending.finally(() => one.effects.end());
   // Not when this throws: a client that still runs for another supervisor needs it.

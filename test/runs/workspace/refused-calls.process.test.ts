@@ -8,7 +8,7 @@ import {
   splitGrants,
 } from '../../../src/runs/model/permissions.ts';
 import type { Run } from '../../../src/runs/model/run.ts';
-import { RefusedCalls } from '../../../src/runs/workspace/refused-calls.ts';
+import { refusedCalls } from '../../../src/runs/workspace/refused-calls.ts';
 import type { ClientName } from '../../support/clients.ts';
 import { madeRun } from '../../support/made-run.ts';
 
@@ -21,7 +21,7 @@ function notesOf(
   changes: Partial<Run> = {},
   permitted: readonly string[] = [],
 ): string[] {
-  const refused = new RefusedCalls(madeRun({ permissions: ASKS_FIRST, ...changes }));
+  const refused = refusedCalls(madeRun({ permissions: ASKS_FIRST, ...changes }));
   calls.forEach(([tool, input, refusal], index) => {
     const id = `call-${index}`;
     const events: AgentEvent[] = [
@@ -36,7 +36,7 @@ function notesOf(
 
 const edit: Call = ['Edit', { file_path: 'src/a.ts' }, 'event'];
 
-describe('RefusedCalls', () => {
+describe('refusedCalls()', () => {
   test('says nothing when nothing was refused, or something failed by itself', () => {
     expect(notesOf([['Bash', { command: 'ls' }, null]])).toEqual([]);
     expect(notesOf([['Bash', { command: 'npm test' }, 'Exit code 1']])).toEqual([]);

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import type { AgentEvent } from '../../../src/clients/client.ts';
 import { clientNamed } from '../../../src/clients/clients.ts';
 import { writeDatabase } from '../../../src/hooks/store/use-database.ts';
 import { learnProject } from '../../../src/lessons/learn-project.ts';
 import { type Run, turnFiles } from '../../../src/runs/model/run.ts';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
-import { FailureRecorder } from '../../../src/runs/workspace/tool-failures.ts';
+import { failureRecorder } from '../../../src/runs/workspace/tool-failures.ts';
 import type { ClientName } from '../../support/clients.ts';
 import { type Home, readEvents, readRows, spoolFiles, temporaryHome } from '../../support/home.ts';
 import { madeRun } from '../../support/made-run.ts';
@@ -24,7 +25,7 @@ function place(client: ClientName, changes: Partial<Run> = {}, config: Record<st
   const requester = { key: 'agent:main:app-1', session: 'session-of-main', client: null, cwd: project };
   const run = madeRun({ client, cwd: project, agentId: 'fixer', requester, ...changes });
   const reader = clientNamed(client).reader({ session: { kind: 'new', id: 's' }, before: NO_USAGE });
-  const recorder = new FailureRecorder(run, home.paths);
+  const recorder = failureRecorder(run, home.paths);
   const say = (...lines: readonly unknown[]) => {
     for (const line of lines) for (const event of reader.read(JSON.stringify(line))) recorder.observe(event);
   };
@@ -40,7 +41,7 @@ function place(client: ClientName, changes: Partial<Run> = {}, config: Record<st
 
 type Place = ReturnType<typeof place>;
 
-function tell(recorder: FailureRecorder, events: readonly Parameters<FailureRecorder['observe']>[0][]): void {
+function tell(recorder: ReturnType<typeof failureRecorder>, events: readonly AgentEvent[]): void {
   for (const event of events) recorder.observe(event);
 }
 
@@ -244,7 +245,7 @@ describe('a command of Gemini CLI, whose exit code the stream does not say,', ()
   });
 });
 
-describe('FailureRecorder', () => {
+describe('failureRecorder()', () => {
   test('uses the key of the child when there is no session of the requester', () => {
     using here = place('claude', { requester: { ...madeRun().requester, session: null } });
     here.ran();
@@ -254,7 +255,7 @@ describe('FailureRecorder', () => {
   test('does not take two runs side by side for one, although their clients count calls alike', () => {
     using here = place('claude');
     here.ran();
-    const other = new FailureRecorder({ ...here.run, id: 'another' }, here.home.paths);
+    const other = failureRecorder({ ...here.run, id: 'another' }, here.home.paths);
     tell(other, [
       { kind: 'tool-call', id: 't1', tool: 'Bash', input: { command: 'npm test' } },
       { kind: 'tool-result', id: 't1', tool: null, isError: false, text: 'ok' },
