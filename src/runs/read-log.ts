@@ -2,7 +2,7 @@ import { clientNamed } from '../clients/clients.ts';
 import { GrowingFile, readTail } from '../system/lines.ts';
 import { archivedNames } from './archive.ts';
 import { isLive, type Run, type RunWithTurn, turnFiles } from './model/run.ts';
-import { type LogEntry, LogWriter, toLogEntries } from './model/run-log.ts';
+import { type LogEntry, type LogWriter, logWriter, toLogEntries } from './model/run-log.ts';
 import { isoTime } from './model/stats.ts';
 import { NO_USAGE, runtimeMs, type Turn } from './model/turn.ts';
 import { queuePosition } from './store/queue.ts';
@@ -26,18 +26,16 @@ const TAIL_BYTES = 64 * 1024;
  */
 export function readLog(run: Run, { paths }: Pick<RunsWorld, 'paths'>): readonly LogEntry[] {
   const turns = readRuns(paths, (db) => turnsOf(run.id, db)) ?? [];
-  const said = new Tail();
-  const done = new Tail();
+  const [said, done] = [tail(), tail()];
   let position = 0;
   const keep = (entry: LogEntry) => {
     const isSaid = entry.kind === 'user' || entry.kind === 'assistant';
-    (isSaid ? said : done).push({ entry, position });
-    position++;
+    (isSaid ? said : done).push(entry, position++);
   };
   for (const turn of turns) {
     const { directory, output } = turnFiles(paths, run.id, turn.number);
     if (turn.launchedAtMs === null) continue;
-    const writer = new LogWriter(keep);
+    const writer = logWriter(keep);
     writer.push({ kind: 'user', text: askedIn(turn, run) });
     for (const file of [...archivedNames(output, directory), output]) readOutput(file, run, writer);
   }
@@ -92,19 +90,17 @@ function open(path: string): GrowingFile | undefined {
   }
 }
 
-type Placed = { readonly entry: LogEntry; readonly position: number };
-
-/** The last entries, of bounded length in all. */
-class Tail {
-  readonly entries: Placed[] = [];
-  #length = 0;
-
-  push(placed: Placed): void {
-    this.entries.push(placed);
-    this.#length += placed.entry.text.length;
-    while (this.#length > KEPT_LENGTH_MAX || this.entries.length > KEPT_ENTRIES_MAX)
-      this.#length -= this.entries.shift()?.entry.text.length ?? 0;
-  }
+/** The last entries, of bounded length in all, each with its place. */
+function tail() {
+  const entries: { readonly entry: LogEntry; readonly position: number }[] = [];
+  let length = 0;
+  const push = (entry: LogEntry, position: number) => {
+    entries.push({ entry, position });
+    length += entry.text.length;
+    while (length > KEPT_LENGTH_MAX || entries.length > KEPT_ENTRIES_MAX)
+      length -= entries.shift()?.entry.text.length ?? 0;
+  };
+  return { entries, push };
 }
 
 /** The runs that this lets through, with their places in the queue, and how many there are of the requester's. */

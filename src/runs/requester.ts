@@ -75,7 +75,7 @@ const PREFIX_LENGTH_MIN = 4;
 const ECHO_LENGTH_MAX = 120;
 const CANDIDATES_MAX = 8;
 
-export type RunMatch<T extends RunWithMessages> =
+type RunMatch<T extends RunWithMessages> =
   | { readonly kind: 'found'; readonly run: T }
   | { readonly kind: 'missing' | 'ambiguous' | 'empty'; readonly error: string };
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientNamed } from '../../src/clients/clients.ts';
 import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/permissions.ts';
-import { RefusedCalls } from '../../src/runs/workspace/refused-calls.ts';
+import { refusedCalls } from '../../src/runs/workspace/refused-calls.ts';
 import { CLIENT_NAMES } from '../support/clients.ts';
 import { madeRun } from '../support/made-run.ts';
 import { installCli } from './install-clis.ts';
@@ -97,7 +97,7 @@ for (const name of CLIENT_NAMES) {
         const expected = name === 'codex' ? byCodex : byRules;
         expect({ written, made: madeOne, more }).toEqual(expected);
 
-        const refused = new RefusedCalls(madeRun({ client: name, permissions }));
+        const refused = refusedCalls(madeRun({ client: name, permissions }));
         for (const event of events) refused.observe(event);
         const isSeen = permissions.deny.length === 0 || name !== 'codex'; // Which tells nobody.
         if (isSeen)

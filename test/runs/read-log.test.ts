@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { StatePaths } from '../../src/core/state-paths.ts';
 import type { Sqlite } from '../../src/database/sqlite.ts';
@@ -9,8 +9,8 @@ import { readLog } from '../../src/runs/read-log.ts';
 import { dismissAnnouncements } from '../../src/runs/store/outbox.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { appendTurn, changeTurn, endTurn } from '../../src/runs/store/turns.ts';
-import type { ClientName } from '../support/clients.ts';
-import { A, ended, ending, inHome, NOW_MS, started } from './store/made-up.ts';
+import { test } from './in-home.ts';
+import { A, ended, ending, NOW_MS, started } from './store/made-up.ts';
 
 const TASK = 'count the files';
 
@@ -42,8 +42,8 @@ const answered = (id: string, content: string, isError = false) => ({
   message: { content: [{ type: 'tool_result', tool_use_id: id, content, is_error: isError }] },
 });
 
-/** One turn with a call of a command that fails, in each client's own words. */
-const TURNS: Readonly<Record<ClientName, { tool: string; lines: readonly unknown[] }>> = {
+/** One turn with a call of a command that fails, in the words of two clients: of one message in pieces. */
+const TURNS = {
   claude: {
     tool: 'Bash',
     lines: [
@@ -52,25 +52,6 @@ const TURNS: Readonly<Record<ClientName, { tool: string; lines: readonly unknown
       called('t1', 'ls'),
       answered('t1', 'no such directory', true),
       said('Three.', 'm3'),
-    ],
-  },
-  codex: {
-    tool: 'Bash',
-    lines: [
-      { type: 'thread.started', thread_id: 's' },
-      { type: 'item.completed', item: { id: 'i0', type: 'agent_message', text: 'Let me see.' } },
-      {
-        type: 'item.completed',
-        item: {
-          id: 'i1',
-          type: 'command_execution',
-          command: "/bin/bash -lc 'ls'",
-          aggregated_output: 'no such directory',
-          exit_code: 1,
-          status: 'failed',
-        },
-      },
-      { type: 'item.completed', item: { id: 'i2', type: 'agent_message', text: 'Three.' } },
     ],
   },
   gemini: {
@@ -84,123 +65,102 @@ const TURNS: Readonly<Record<ClientName, { tool: string; lines: readonly unknown
       { type: 'message', role: 'assistant', content: 'Three.', delta: true },
     ],
   },
-  opencode: {
-    tool: 'bash',
-    lines: [
-      { type: 'text', sessionID: 's', part: { messageID: 'm1', text: 'Let me see.' } },
-      {
-        type: 'tool_use',
-        sessionID: 's',
-        part: {
-          tool: 'bash',
-          callID: 't1',
-          state: { status: 'error', input: { command: 'ls' }, error: 'no such directory' },
-        },
-      },
-      { type: 'text', sessionID: 's', part: { messageID: 'm2', text: 'Three.' } },
-    ],
-  },
 };
 
 describe('readLog()', () => {
-  for (const [client, { tool, lines }] of Object.entries(TURNS)) {
-    test(`reads what ${client} said and did, behind what it was asked`, () =>
-      inHome(({ db, paths }) => {
-        const { runId } = ended(db, { client: client as ClientName });
-        write(paths, runId, 1, lines);
-        expect(logOf(paths, runId, db)).toEqual([
-          { kind: 'user', text: TASK },
-          { kind: 'assistant', text: 'Let me see.' },
-          { kind: 'tool-call', tool, text: '{"command":"ls"}' },
-          { kind: 'tool-result', tool, isError: true, text: 'no such directory' },
-          { kind: 'assistant', text: 'Three.' },
-        ]);
-      }));
-  }
-
-  test('reads all turns from the first on, and the same when they are archived', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      write(paths, runId, 1, [said('Three.', 'm1')]);
-      for (const [kind, message] of [
-        ['send', 'And hidden ones?'],
-        ['announce', 'Sub-agent announce step.\n\nThe task was long.'],
-      ] as const) {
-        const announces = kind === 'announce' ? 1 : null;
-        const turn = appendTurn({ runId, kind, announces, message, nowMs: NOW_MS, state: 'starting' }, db);
-        const running = changeTurn(turn, { state: 'running', launchedAtMs: NOW_MS }, db);
-        if (running === undefined) throw new Error('It does not run');
-        endTurn(running, ending(), null, db);
-        write(paths, runId, turn.number, [said(`To the ${kind}.`, 'm1')]);
-      }
-      const log = logOf(paths, runId, db);
-      expect(log.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
-        `user: ${TASK}`,
-        'assistant: Three.',
-        'user: And hidden ones?',
-        'assistant: To the send.',
-        'user: Sub-agent announce step.',
-        'assistant: To the announce.',
-      ]);
-      const run = getRun(runId, db)?.run;
-      dismissAnnouncements('all', A, NOW_MS, db);
-      if (run !== undefined) archiveRun(run, paths, new Date(NOW_MS));
-      expect(() => readFileSync(turnFiles(paths, runId, 1).output)).toThrow();
-      expect(logOf(paths, runId, db)).toEqual(log);
-    }));
-
-  test('is empty when nothing was started', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      db.run('UPDATE turns SET launched_at = NULL');
-      expect(logOf(paths, runId, db)).toEqual([]);
-    }));
-
-  test('reads what there is of a turn that is being written', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = started(db);
-      expect(logOf(paths, runId, db)).toEqual([{ kind: 'user', text: TASK }]);
-      write(paths, runId, 1, [said('One.', 'm1')]);
-      const { output } = turnFiles(paths, runId, 1);
-      const half = JSON.stringify(said('Two.', 'm2')).slice(0, -5);
-      writeFileSync(output, half, { flag: 'a' });
-      expect(logOf(paths, runId, db).at(-1)).toEqual({ kind: 'assistant', text: 'One.' });
-    }));
-
-  test('passes over garbage', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      write(paths, runId, 1, ['not json', '{"type":', '[]', 'null', said('One.', 'm1'), '\u2028']);
+  for (const [client, { tool, lines }] of Object.entries(TURNS))
+    test(`reads what ${client} said and did, behind what it was asked`, ({ db, paths }) => {
+      const { runId } = ended(db, { client: client as keyof typeof TURNS });
+      write(paths, runId, 1, lines);
       expect(logOf(paths, runId, db)).toEqual([
         { kind: 'user', text: TASK },
-        { kind: 'assistant', text: 'One.' },
+        { kind: 'assistant', text: 'Let me see.' },
+        { kind: 'tool-call', tool, text: '{"command":"ls"}' },
+        { kind: 'tool-result', tool, isError: true, text: 'no such directory' },
+        { kind: 'assistant', text: 'Three.' },
       ]);
-    }));
+    });
 
-  test('keeps the end of what was said and of what was done, each by itself, and shortens long texts', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      const calls = Array.from({ length: 5000 }, (_, index) => called(`t${index}`, `echo ${index}`));
-      write(paths, runId, 1, [said('One.', 'm1'), ...calls, said('x'.repeat(100_000), 'm2')]);
-      const log = logOf(paths, runId, db);
-      const told = log.filter(({ kind }) => kind === 'user' || kind === 'assistant');
-      expect(told.map(({ text }) => text.length)).toEqual([TASK.length, 'One.'.length, 32 * 1024]);
-      const done = log.filter(({ kind }) => kind === 'tool-call');
-      expect(done).toHaveLength(2000);
-      expect(done.at(-1)?.text).toBe('{"command":"echo 4999"}');
-      expect(log.indexOf(told[2] as LogEntry)).toBe(log.length - 1);
-    }));
+  test('reads all turns from the first on, and the same when they are archived', ({ db, paths }) => {
+    const { runId } = ended(db);
+    write(paths, runId, 1, [said('Three.', 'm1')]);
+    for (const [kind, message] of [
+      ['send', 'And hidden ones?'],
+      ['announce', 'Sub-agent announce step.\n\nThe task was long.'],
+    ] as const) {
+      const announces = kind === 'announce' ? 1 : null;
+      const turn = appendTurn({ runId, kind, announces, message, nowMs: NOW_MS, state: 'starting' }, db);
+      const running = changeTurn(turn, { state: 'running', launchedAtMs: NOW_MS }, db);
+      if (running === undefined) throw new Error('It does not run');
+      endTurn(running, ending(), null, db);
+      write(paths, runId, turn.number, [said(`To the ${kind}.`, 'm1')]);
+    }
+    const log = logOf(paths, runId, db);
+    expect(log.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+      `user: ${TASK}`,
+      'assistant: Three.',
+      'user: And hidden ones?',
+      'assistant: To the send.',
+      'user: Sub-agent announce step.',
+      'assistant: To the announce.',
+    ]);
+    const run = getRun(runId, db)?.run;
+    dismissAnnouncements('all', A, NOW_MS, db);
+    if (run !== undefined) archiveRun(run, paths, new Date(NOW_MS));
+    expect(() => readFileSync(turnFiles(paths, runId, 1).output)).toThrow();
+    expect(logOf(paths, runId, db)).toEqual(log);
+  });
 
-  test('names the tool of a result however far away its call is', () =>
-    inHome(({ db, paths }) => {
-      const { runId } = ended(db);
-      const between = Array.from({ length: 1500 }, (_, index) => answered(`other${index}`, 'x'));
-      write(paths, runId, 1, [called('t1', 'ls'), ...between, answered('t1', 'end')]);
-      expect(logOf(paths, runId, db).at(-1)).toEqual({
-        kind: 'tool-result',
-        tool: 'Bash',
-        isError: false,
-        text: 'end',
-      });
-    }));
+  test('is empty when nothing was started', ({ db, paths }) => {
+    const { runId } = ended(db);
+    db.run('UPDATE turns SET launched_at = NULL');
+    expect(logOf(paths, runId, db)).toEqual([]);
+  });
+
+  test('reads what there is of a turn that is being written', ({ db, paths }) => {
+    const { runId } = started(db);
+    expect(logOf(paths, runId, db)).toEqual([{ kind: 'user', text: TASK }]);
+    write(paths, runId, 1, [said('One.', 'm1')]);
+    const { output } = turnFiles(paths, runId, 1);
+    const half = JSON.stringify(said('Two.', 'm2')).slice(0, -5);
+    writeFileSync(output, half, { flag: 'a' });
+    expect(logOf(paths, runId, db).at(-1)).toEqual({ kind: 'assistant', text: 'One.' });
+  });
+
+  test('passes over garbage', ({ db, paths }) => {
+    const { runId } = ended(db);
+    write(paths, runId, 1, ['not json', '{"type":', '[]', 'null', said('One.', 'm1'), '\u2028']);
+    expect(logOf(paths, runId, db)).toEqual([
+      { kind: 'user', text: TASK },
+      { kind: 'assistant', text: 'One.' },
+    ]);
+  });
+
+  test('keeps the end of what was said and of what was done, each by itself, and shortens long texts', ({
+    db,
+    paths,
+  }) => {
+    const { runId } = ended(db);
+    const calls = Array.from({ length: 5000 }, (_, index) => called(`t${index}`, `echo ${index}`));
+    write(paths, runId, 1, [said('One.', 'm1'), ...calls, said('x'.repeat(100_000), 'm2')]);
+    const log = logOf(paths, runId, db);
+    const told = log.filter(({ kind }) => kind === 'user' || kind === 'assistant');
+    expect(told.map(({ text }) => text.length)).toEqual([TASK.length, 'One.'.length, 32 * 1024]);
+    const done = log.filter(({ kind }) => kind === 'tool-call');
+    expect(done).toHaveLength(2000);
+    expect(done.at(-1)?.text).toBe('{"command":"echo 4999"}');
+    expect(log.indexOf(told[2] as LogEntry)).toBe(log.length - 1);
+  });
+
+  test('names the tool of a result however far away its call is', ({ db, paths }) => {
+    const { runId } = ended(db);
+    const between = Array.from({ length: 1500 }, (_, index) => answered(`other${index}`, 'x'));
+    write(paths, runId, 1, [called('t1', 'ls'), ...between, answered('t1', 'end')]);
+    expect(logOf(paths, runId, db).at(-1)).toEqual({
+      kind: 'tool-result',
+      tool: 'Bash',
+      isError: false,
+      text: 'end',
+    });
+  });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Turn } from '../../src/runs/model/turn.ts';
@@ -15,10 +15,10 @@ import { runProgram } from '../support/hook-process.ts';
 import { accepted, type RunsHome, runsHome } from './runs-home.ts';
 
 const MAIN = resolve(import.meta.dir, '../../src/main.ts');
-const TIMEOUT_MS = 30_000;
+setDefaultTimeout(60_000);
 
 /** A program that only notes how it was called. */
-async function bench() {
+function bench() {
   const runs = runsHome();
   const file = `${runs.home.path}/calls`;
   const calls = () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
@@ -26,7 +26,7 @@ async function bench() {
   chmodSync(program, 0o755);
   const world: RunsWorld = { ...runs.world, executablePath: program, isCompiled: true };
   return {
-    runs,
+    ...runs,
     world,
     /** Resolves when what was started has ended; gives all the calls. */
     settled: async () => {
@@ -38,45 +38,37 @@ async function bench() {
       });
       return calls();
     },
+    begin: (task = 'quick') => accepted(spawnRun({ task }, runs.requester, world)).runId,
     later: (ms: number): RunsWorld => ({ ...world, now: () => new Date(Date.now() + ms) }),
     calls,
     log: () => (existsSync(runs.home.paths.runsLog) ? readFileSync(runs.home.paths.runsLog, 'utf8') : ''),
-    [Symbol.asyncDispose]: () => runs[Symbol.asyncDispose](),
   };
 }
 
-type Bench = Awaited<ReturnType<typeof bench>>;
+type Bench = ReturnType<typeof bench>;
 
 /** Runs whose supervisors have died. */
-async function orphans({ runs, world, calls }: Bench, count: number): Promise<string[]> {
-  const runIds = Array.from(
-    { length: count },
-    (_, index) => accepted(spawnRun({ task: `task ${index}` }, runs.requester, world)).runId,
-  );
-  await runs.until('they are started', () => calls().length === count);
+async function orphans(made: Bench, count: number): Promise<string[]> {
+  const runIds = Array.from({ length: count }, (_, index) => made.begin(`task ${index}`));
+  await made.until('they are started', () => made.calls().length === count);
   const dead = { pid: 2 ** 22 + 1, start: '1', boot: currentBoot() };
-  withRuns(runs.home.paths, (db) => {
+  withRuns(made.home.paths, (db) => {
     for (const turn of activeTurns(db)) changeTurn(turn, { owner: dead }, db);
   });
   return runIds;
 }
 
 /** No turn can be written, as when the disk is full. */
-function unwritable({ runs }: Bench, isSo: boolean): void {
-  withRuns(runs.home.paths, (db) =>
-    db.exec(
-      isSo
-        ? "CREATE TRIGGER full BEFORE UPDATE ON turns BEGIN SELECT RAISE(ABORT, 'no room'); END"
-        : 'DROP TRIGGER full',
-    ),
-  );
+function unwritable({ home }: Bench, isSo: boolean): void {
+  const trigger = "TRIGGER full BEFORE UPDATE ON turns BEGIN SELECT RAISE(ABORT, 'no room'); END";
+  withRuns(home.paths, (db) => db.exec(isSo ? `CREATE ${trigger}` : 'DROP TRIGGER full'));
 }
 
 describe('reconcileAndArchive()', () => {
   test('starts a supervisor for each turn once, and once more when it has not come after three seconds', async () => {
-    await using made = await bench();
-    const { runId } = accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
-    await made.runs.until('it is started', () => made.calls().length === 1);
+    await using made = bench();
+    const runId = made.begin();
+    await made.until('it is started', () => made.calls().length === 1);
     expect(made.calls()).toEqual([`supervise ${runId} 1`]);
     reconcileAndArchive(made.world);
     reconcileAndArchive(made.later(2000));
@@ -86,20 +78,20 @@ describe('reconcileAndArchive()', () => {
   });
 
   test('gives the slot back when no supervisor can be started, and notes why', async () => {
-    await using made = await bench();
-    const world = { ...made.world, executablePath: `${made.runs.home.path}/missing` };
-    const { runId } = accepted(spawnRun({ task: 'quick' }, made.runs.requester, world));
-    await made.runs.until('it is noted', () => made.log() !== '');
+    await using made = bench();
+    const world = { ...made.world, executablePath: `${made.home.path}/missing` };
+    const { runId } = accepted(spawnRun({ task: 'quick' }, made.requester, world));
+    await made.until('it is noted', () => made.log() !== '');
     expect(made.log()).toContain('missing');
-    expect(made.runs.turns(runId)).toMatchObject([{ state: 'queued', claimedAtMs: null }]);
+    expect(made.turns(runId)).toMatchObject([{ state: 'queued', claimedAtMs: null }]);
     reconcileAndArchive(made.world);
-    await made.runs.until('it is started', () => made.calls().length === 1);
+    await made.until('it is started', () => made.calls().length === 1);
   });
 
   test('starts nothing inside a run', async () => {
-    await using made = await bench();
-    accepted(spawnRun({ task: 'quick' }, made.runs.requester, made.world));
-    await made.runs.until('it is started', () => made.calls().length === 1);
+    await using made = bench();
+    made.begin();
+    await made.until('it is started', () => made.calls().length === 1);
     const inside = made.later(4000);
     reconcileAndArchive({ ...inside, env: { ...inside.env, SELF_GENERATION_RUN: 'a/1' } });
     expect(await made.settled()).toHaveLength(1);
@@ -108,7 +100,7 @@ describe('reconcileAndArchive()', () => {
   });
 
   test('claims what nobody looks after before it starts anything for it, and starts nothing when it cannot', async () => {
-    await using made = await bench();
+    await using made = bench();
     const runIds = await orphans(made, 3);
     unwritable(made, true);
     for (let times = 0; times < 3; times++) reconcileAndArchive(made.world);
@@ -118,21 +110,21 @@ describe('reconcileAndArchive()', () => {
     expect(made.log()).toContain('no room');
     unwritable(made, false);
     for (let times = 0; times < 3; times++) reconcileAndArchive(made.world);
-    expect((await made.settled()).slice(3).toSorted()).toEqual(
-      runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
-    );
-    expect(made.runs.turns(runIds[0] ?? '')).toMatchObject([{ owner: null, state: 'starting' }]);
+    const each = runIds.map((runId) => `supervise ${runId} 1`);
+    expect((await made.settled()).slice(3).toSorted()).toEqual(each.toSorted());
+    expect(made.turns(runIds[0] ?? '')).toMatchObject([{ owner: null, state: 'starting' }]);
   });
 
   test('notes a database that is none, and does not throw', async () => {
-    await using made = await bench();
-    made.runs.home.put('.self-generation/data/runs.db', 'this is no database'.repeat(100));
+    await using made = bench();
+    made.home.put('.self-generation/data/runs.db', 'this is no database'.repeat(100));
     reconcileAndArchive(made.world);
     expect(made.log()).toContain('Cannot read');
   });
 });
 
 describe('reconcileRegularly()', () => {
+  const TWO_SLOTS = { announce: { mode: 'raw' }, agents: { defaults: { subagents: { maxConcurrent: 2 } } } };
   const LIMIT_MS = 3000;
   /** What a supervisor that died may cost whoever waits, and a little for a busy machine. */
   const LATE_MS = 5000;
@@ -151,116 +143,73 @@ describe('reconcileRegularly()', () => {
     expect(withMarker({ name: 'SELF_GENERATION_RUN', value: `${runId}/1` })).toEqual([]);
   };
 
-  test(
-    'in the supervisor of another run ends a client at its time whose own supervisor was killed, and gives its slot on',
-    async () => {
-      await using runs = runsHome({
-        announce: { mode: 'raw' },
-        agents: { defaults: { subagents: { maxConcurrent: 2 } } },
-      });
-      const { runId: other } = runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
-      const dead = hanging(runs);
-      const { runId: waiting } = runs.spawn({ task: '[[answer at last]]' });
-      await killSupervisor(runs, dead);
-      await expectEndedInTime(runs, dead);
-      expect(await runs.ended(waiting)).toMatchObject([{ state: 'success', result: 'at last' }]);
-      expect(turn(runs, other)?.state).toBe('running');
-    },
-    TIMEOUT_MS,
-  );
+  test('in the supervisor of another run ends a client at its time whose own supervisor was killed, and gives its slot on', async () => {
+    await using runs = runsHome(TWO_SLOTS);
+    const { runId: other } = runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
+    const dead = hanging(runs);
+    const { runId: waiting } = runs.spawn({ task: '[[answer at last]]' });
+    await killSupervisor(runs, dead);
+    await expectEndedInTime(runs, dead);
+    expect(await runs.ended(waiting)).toMatchObject([{ state: 'success', result: 'at last' }]);
+    expect(turn(runs, other)?.state).toBe('running');
+  });
 
-  test(
-    'in one that lives gives on the slot of one that was killed before it could',
-    async () => {
-      await using runs = runsHome({
-        announce: { mode: 'raw' },
-        agents: { defaults: { subagents: { maxConcurrent: 2 } } },
-      });
-      runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
-      const crashing = {
-        ...runs.world,
-        env: { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'before-reconcile' },
-      };
-      const { runId: first } = accepted(spawnRun({ task: 'quick' }, runs.requester, crashing));
-      const { runId: waiting } = runs.spawn({ task: 'next' });
-      const [ended] = await runs.ended(first);
-      const [started] = await runs.ended(waiting);
-      const lateMs = (started?.claimedAtMs ?? 0) - (ended?.endedAtMs ?? 0);
-      expect(lateMs).toBeGreaterThan(0);
-      expect(lateMs).toBeLessThan(LATE_MS);
-    },
-    TIMEOUT_MS,
-  );
+  test('in one that lives gives on the slot of one that was killed before it could', async () => {
+    await using runs = runsHome(TWO_SLOTS);
+    runs.spawn({ task: `[[until ${runs.home.path}/go]]` });
+    const env = { ...runs.world.env, SELF_GENERATION_CRASH_AT: 'before-reconcile' };
+    const crashing = { ...runs.world, env };
+    const { runId: first } = accepted(spawnRun({ task: 'quick' }, runs.requester, crashing));
+    const { runId: waiting } = runs.spawn({ task: 'next' });
+    const [ended] = await runs.ended(first);
+    const [started] = await runs.ended(waiting);
+    const lateMs = (started?.claimedAtMs ?? 0) - (ended?.endedAtMs ?? 0);
+    expect(lateMs).toBeGreaterThan(0);
+    expect(lateMs).toBeLessThan(LATE_MS);
+  });
 
-  test(
-    'does so in an MCP server that nobody calls',
-    async () => {
-      await using runs = runsHome();
-      const server = Bun.spawn([process.execPath, MAIN, 'mcp'], {
-        cwd: runs.project,
-        env: { ...runs.world.env },
-        stdin: 'pipe',
-        stdout: 'ignore',
-      });
-      const dead = hanging(runs);
-      await killSupervisor(runs, dead);
-      await expectEndedInTime(runs, dead);
-      expect(server.exitCode).toBeNull();
-    },
-    TIMEOUT_MS,
-  );
+  test('does so in an MCP server that nobody calls', async () => {
+    await using runs = runsHome();
+    const options = { cwd: runs.project, env: runs.world.env, stdin: 'pipe', stdout: 'ignore' } as const;
+    const server = Bun.spawn([process.execPath, MAIN, 'mcp'], options);
+    const dead = hanging(runs);
+    await killSupervisor(runs, dead);
+    await expectEndedInTime(runs, dead);
+    expect(server.exitCode).toBeNull();
+  });
 
-  test(
-    'does so in a command that waits',
-    async () => {
-      await using runs = runsHome();
-      const dead = hanging(runs);
-      const waiting = waitForRuns([{ runId: dead, turn: 1 }], { timeoutMs: 20_000 }, runs.world);
-      await killSupervisor(runs, dead);
-      expect((await waiting).kind).toBe('ended');
-      await expectEndedInTime(runs, dead);
-    },
-    TIMEOUT_MS,
-  );
+  test('does so in a command that waits', async () => {
+    await using runs = runsHome();
+    const dead = hanging(runs);
+    const waiting = waitForRuns([{ runId: dead, turn: 1 }], { timeoutMs: 20_000 }, runs.world);
+    await killSupervisor(runs, dead);
+    expect((await waiting).kind).toBe('ended');
+    await expectEndedInTime(runs, dead);
+  });
 
-  test(
-    'in many processes at once starts one supervisor for each turn that nobody looks after',
-    async () => {
-      await using made = await bench();
-      const runIds = await orphans(made, 3);
-      const world = JSON.stringify(made.world);
-      const looking = Array.from({ length: 6 }, () =>
-        Bun.spawn([process.execPath, `${import.meta.dir}/reconcile-regularly.main.ts`, world], {
-          stdin: 'ignore',
-        }),
-      );
-      // All of them have seen that nobody looks after these turns before the first of them can claim one.
-      const db = openRunsDb(made.runs.home.paths);
-      db.transaction(() => Bun.sleepSync(3500));
-      db.close();
-      await made.runs.until('each has a supervisor again', () => made.calls().length >= 6);
-      for (const one of looking) one.kill();
-      expect((await made.settled()).slice(3).toSorted()).toEqual(
-        runIds.map((runId) => `supervise ${runId} 1`).toSorted(),
-      );
-    },
-    TIMEOUT_MS,
-  );
+  test('in many processes at once starts one supervisor for each turn that nobody looks after', async () => {
+    await using made = bench();
+    const runIds = await orphans(made, 3);
+    const world = JSON.stringify(made.world);
+    const main = `${import.meta.dir}/reconcile-regularly.main.ts`;
+    const looking = Array.from({ length: 6 }, () =>
+      Bun.spawn([process.execPath, main, world], { stdin: 'ignore' }),
+    );
+    // All of them have seen that nobody looks after these turns before the first of them can claim one.
+    const db = openRunsDb(made.home.paths);
+    db.transaction(() => Bun.sleepSync(3500));
+    db.close();
+    await made.until('each has a supervisor again', () => made.calls().length >= 6);
+    for (const one of looking) one.kill();
+    const each = runIds.map((runId) => `supervise ${runId} 1`);
+    expect((await made.settled()).slice(3).toSorted()).toEqual(each.toSorted());
+  });
 });
 
-describe('the program', () => {
-  const run = (home: string, ...words: string[]) =>
-    runProgram([process.execPath, MAIN, ...words], { home, cwd: home });
-
-  test(
-    'is a supervisor when it is called so: of a run that there is not it says nothing but in the log',
-    async () => {
-      await using made = await bench();
-      const { path } = made.runs.home;
-      const result = await run(path, 'supervise', 'abcdef', '1');
-      expect(result).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
-      expect((await run(path, 'supervise')).exitCode).toBe(2);
-    },
-    TIMEOUT_MS,
-  );
+test('the program is a supervisor when it is called so: of a run that there is not it says nothing but in the log', async () => {
+  await using made = bench();
+  const home = made.home.path;
+  const run = (...words: string[]) => runProgram([process.execPath, MAIN, ...words], { home, cwd: home });
+  expect(await run('supervise', 'abcdef', '1')).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+  expect((await run('supervise')).exitCode).toBe(2);
 });

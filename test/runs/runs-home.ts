@@ -1,7 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Announcement } from '../../src/runs/model/announcement.ts';
-import type { Requester } from '../../src/runs/model/run.ts';
 import { isTerminal, type Turn } from '../../src/runs/model/turn.ts';
 import { requesterHere } from '../../src/runs/requester.ts';
 import { type SpawnAnswer, spawnRun } from '../../src/runs/spawn.ts';
@@ -12,41 +10,27 @@ import { turnsOf } from '../../src/runs/store/turns.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
 import { isAlive } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
+import { temporaryHome } from '../support/home.ts';
 import { answerIn, runProgram } from '../support/hook-process.ts';
 import type { Payload } from '../support/payloads.ts';
 
 const ROOT = resolve(import.meta.dir, '../..');
-const PATH = `${ROOT}/test/fixtures/bin:${ROOT}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin`;
+/** With stand-ins for the clients, and `bun` for them. */
+export const PATH = `${ROOT}/test/fixtures/bin:${ROOT}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin`;
 const WAIT_MAX_MS = 20_000;
 
-/** A home and a project in it from which runs are spawned, with stand-ins for the clients, all of it real. */
-export type RunsHome = AsyncDisposable & {
-  readonly home: Home;
-  readonly project: string;
-  readonly world: RunsWorld;
-  readonly requester: Requester;
-  readonly spawn: (request: SpawnRequest) => Accepted;
-  readonly turns: (runId: string) => Turn[];
-  /** Resolves when every turn of the run has ended, the announce step too. */
-  readonly ended: (runId: string) => Promise<Turn[]>;
-  readonly until: (what: string, holds: () => boolean) => Promise<void>;
-  readonly waiting: () => Announcement[];
-  /** What a hook of a main session says, in a process of its own. */
-  readonly hook: (payload: Payload) => Promise<string | undefined>;
-};
-
+export type RunsHome = ReturnType<typeof runsHome>;
 export type Accepted = Extract<SpawnAnswer, { status: 'accepted' }>;
 
-export function runsHome(settings: Record<string, unknown> = { announce: { mode: 'raw' } }): RunsHome {
+/** A home and a project in it from which runs are spawned, with stand-ins for the clients, all of it real. */
+export function runsHome(settings: object = { announce: { mode: 'raw' } }) {
   const home = temporaryHome();
   home.writeConfig(settings);
   const project = `${home.path}/project`;
   mkdirSync(project);
-  const env = { HOME: home.path, PATH, LANG: 'C.UTF-8' };
-  const world: RunsWorld = {
+  const world: RunsWorld & { readonly env: Record<string, string> } = {
     paths: home.paths,
-    env,
+    env: { HOME: home.path, PATH, LANG: 'C.UTF-8' },
     platform: 'linux',
     cwd: project,
     executablePath: process.execPath,
@@ -54,35 +38,28 @@ export function runsHome(settings: Record<string, unknown> = { announce: { mode:
     now: () => new Date(),
   };
   const requester = requesterHere(world);
-  const turns = (runId: string) => readRuns(home.paths, (db) => turnsOf(runId, db)) ?? [];
-  const until = async (what: string, holds: () => boolean) => {
-    const endMs = Date.now() + WAIT_MAX_MS;
-    while (!holds()) {
-      if (Date.now() > endMs) throw new Error(`Waited in vain: ${what}`);
-      await Bun.sleep(10);
-    }
-  };
+  const turns = (runId: string): Turn[] => readRuns(home.paths, (db) => turnsOf(runId, db)) ?? [];
   return {
     home,
     project,
     world,
+    /** As `world`, where nothing is started: the program is none. */
+    idle: { ...world, executablePath: '/bin/true', isCompiled: true } satisfies RunsWorld,
     requester,
     turns,
     until,
-    spawn: (request) => accepted(spawnRun(request, requester, world)),
-    ended: async (runId) => {
+    spawn: (request: SpawnRequest): Accepted => accepted(spawnRun(request, requester, world)),
+    /** Resolves when every turn of the run has ended, the announce step too. */
+    ended: async (runId: string): Promise<Turn[]> => {
       await until('the run ends', () => turns(runId).every(({ state }) => isTerminal(state)));
       return turns(runId);
     },
     waiting: () => readRuns(home.paths, (db) => waitingAnnouncements(requester.key, db)) ?? [],
-    hook: async (payload) => {
-      const command = [process.execPath, `${ROOT}/src/main.ts`, 'hook'];
-      const result = await runProgram(command, {
-        home: home.path,
-        env: { PATH },
-        cwd: project,
-        stdin: JSON.stringify({ cwd: project, ...payload }),
-      });
+    /** What a hook of a main session says, in a process of its own. */
+    hook: async (payload: Payload): Promise<string | undefined> => {
+      const stdin = JSON.stringify({ cwd: project, ...payload });
+      const options = { home: home.path, env: { PATH }, cwd: project, stdin };
+      const result = await runProgram([process.execPath, `${ROOT}/src/main.ts`, 'hook'], options);
       if (result.exitCode !== 0 || result.stderr !== '') throw new Error(`The hook failed: ${result.stderr}`);
       return answerIn(result.stdoutBytes)?.additionalContext;
     },
@@ -94,6 +71,15 @@ export function runsHome(settings: Record<string, unknown> = { announce: { mode:
       home[Symbol.dispose]();
     },
   };
+}
+
+/** Resolves when what is asked for holds. */
+export async function until(what: string, holds: () => boolean): Promise<void> {
+  const endMs = Date.now() + WAIT_MAX_MS;
+  while (!holds()) {
+    if (Date.now() > endMs) throw new Error(`Waited in vain: ${what}`);
+    await Bun.sleep(10);
+  }
 }
 
 export function accepted(answer: SpawnAnswer): Accepted {

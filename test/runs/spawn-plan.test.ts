@@ -8,7 +8,6 @@ import {
   chooseAgent,
   chooseModel,
   listAgents,
-  type PlannedRun,
   planSpawn,
   type SpawnRequest,
   type SpawnSurroundings,
@@ -39,17 +38,15 @@ function plan(request: Partial<SpawnRequest>, settings: object = {}, world: Part
   );
 }
 
-function planned(...args: Parameters<typeof plan>): {
-  run: PlannedRun;
-  warnings: readonly string[];
-  spawnKey: string;
-} {
+type Asked = Parameters<typeof plan>;
+
+function planned(...args: Asked) {
   const made = plan(...args);
   if (made.kind === 'refused') throw new Error(`It was refused: ${made.refusal.error}`);
   return made;
 }
 
-function refused(...args: Parameters<typeof plan>) {
+function refused(...args: Asked) {
   const made = plan(...args);
   if (made.kind !== 'refused') throw new Error('It was not refused');
   return made.refusal;
@@ -61,24 +58,16 @@ const leaky: Client = { ...CLIENTS.codex, gaps: () => ['web_search'] };
 const LEAKY = { clients: { ...CLIENTS, codex: leaky } };
 
 describe('planSpawn() refuses', () => {
-  const rows: readonly [string, string, Parameters<typeof plan>][] = [
+  const rows: [what: string, error: string, asked: Asked][] = [
     ['nothing to do', 'task is required', [{ task: ' \n' }]],
-    [
-      'a client that would go where its user does not',
-      'because of "model_provider"',
-      [{}, {}, { routeProblemOf: () => 'because of "model_provider"' }],
-    ],
+    ['a client that would go elsewhere', 'of "x"', [{}, {}, { routeProblemOf: () => 'of "x"' }]],
     ['a task that is no task any more', 'task is too long: ', [{ task: 'x'.repeat(2 ** 20 + 1) }]],
     [
       'a thinking level that there is not',
       'Invalid thinking level "hard". Use one of: off, minimal, low, medium, high, xhigh, max.',
       [{ thinking: 'hard' }],
     ],
-    [
-      'a timeout that is no number',
-      'Invalid runTimeoutSeconds NaN: it is a number of seconds, 0 for no limit',
-      [{ runTimeoutSeconds: NaN }],
-    ],
+    ['a timeout that is no number', 'Invalid runTimeoutSeconds NaN: it is a ', [{ runTimeoutSeconds: NaN }]],
     ['a directory that depends on where one is', 'cwd has to be an absolute path: "src"', [{ cwd: 'src' }]],
     ['a directory that there is not', 'cwd is no directory: "/nowhere"', [{ cwd: '/nowhere' }]],
     [
@@ -87,13 +76,11 @@ describe('planSpawn() refuses', () => {
       [{ client: 'gemini' }, {}, { isOnPath: (program) => program !== 'gemini' }],
     ],
   ];
-  for (const [what, error, call] of rows) {
-    test(what, () => {
-      const refusal = refused(...call);
-      expect(refusal.status).toBe('error');
-      expect(refusal.error).toStartWith(error);
-    });
-  }
+  test.each(rows)('%s', (_, error, asked) => {
+    const refusal = refused(...asked);
+    expect(refusal.status).toBe('error');
+    expect(refusal.error).toStartWith(error);
+  });
 
   test('another agent than its own unless it is allowed, whatever its spelling', () => {
     const error = expect.stringMatching(
@@ -174,20 +161,16 @@ describe('planSpawn() takes', () => {
   });
 
   test('the default for no timeout, nothing for less than nothing, and whole seconds', () => {
-    const seconds = [undefined, 0, -5, 1.9, 10 ** 12].map(
-      (runTimeoutSeconds) =>
-        planned(
-          runTimeoutSeconds === undefined ? {} : { runTimeoutSeconds },
-          defaults({ runTimeoutSeconds: 30 }),
-        ).run.runTimeoutMs / 1000,
+    const settings = defaults({ runTimeoutSeconds: 30 });
+    const timeouts = [undefined, 0, -5, 1.9, 10 ** 12].map(
+      (runTimeoutSeconds) => planned({ runTimeoutSeconds }, settings).run.runTimeoutMs,
     );
-    expect(seconds).toEqual([30, 0, 0, 1, 2_592_000]);
+    expect(timeouts).toEqual([30_000, 0, 0, 1000, 2_592_000_000]);
   });
 
   test('a label in one bounded line', () => {
-    const labels = [undefined, ' ', 'a\n b\u001b[31m', 'x'.repeat(300)].map(
-      (label) => planned(label === undefined ? {} : { label }).run.label,
-    );
+    const given = [undefined, ' ', 'a\n b\u001b[31m', 'x'.repeat(300)];
+    const labels = given.map((label) => planned({ label }).run.label);
     expect(labels).toEqual([null, null, 'a b', 'x'.repeat(200)]);
     const secret = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789';
     expect(planned({ label: `${'x'.repeat(180)} ${secret}` }).run.label).not.toContain('sk-ant-api03-abc');
@@ -209,14 +192,8 @@ describe('the key of a spawn', () => {
   test('is the same for the same call, and another for whatever else differs', () => {
     expect(key({})).toBe(key({ task: ' Fix the tests.\n' }));
     const requests: readonly Partial<SpawnRequest>[] = [
-      {},
-      { task: 'x' },
-      { label: 'x' },
-      { model: 'x' },
-      { cwd: '/srv' },
-      { thinking: 'low' },
-      { worktree: 'always' },
-      { cleanup: 'delete' },
+      ...[{}, { task: 'x' }, { label: 'x' }, { model: 'x' }, { cwd: '/srv' }, { thinking: 'low' }],
+      ...([{ worktree: 'always' }, { cleanup: 'delete' }] as const),
     ];
     expect(new Set(requests.map(key)).size).toBe(requests.length);
   });
@@ -233,71 +210,53 @@ describe('the key of a spawn', () => {
   });
 });
 
-function settingsWith(list: unknown[], allowAgents?: string[]) {
-  return readRunSettings({ agents: { list, defaults: { subagents: { allowAgents } } } });
-}
+const settingsWith = (list: unknown[], allowAgents?: string[]) =>
+  readRunSettings({ agents: { list, defaults: { subagents: { allowAgents } } } });
 
-function refusal(agentId: string, requester: string, list: unknown[], defaults?: string[]) {
+/** Why it may not be spawned; null where it may. */
+function refusal(agentId: string, requester: string, list: unknown[], defaults?: string[]): string | null {
   const chosen = chooseAgent(agentId, requester, settingsWith(list, defaults));
-  return chosen.kind === 'chosen' ? undefined : chosen.refusal.error;
+  return chosen.kind === 'chosen' ? null : chosen.refusal.error;
 }
 
 const main = (...allowAgents: string[]) => ({ id: 'main', subagents: { allowAgents } });
-const REFUSED = 'agentId is not allowed for sessions_spawn (allowed: ';
-const ADD = (id: string) => `: to spawn "${id}", add it to allowAgents in the settings`;
-const NEW = 'A new one is added to agents.list in the settings';
+const noted = (allowed: string, id: string) =>
+  `agentId is not allowed for sessions_spawn (allowed: ${allowed}): to spawn "${id}", add it to allowAgents in the settings`;
+const unknown = (id: string, words: string) =>
+  `No agent "${id}" is configured. ${words} A new one is added to agents.list in the settings`;
 
 describe('chooseAgent()', () => {
-  const rows: readonly [string, string | undefined, Parameters<typeof refusal>][] = [
-    ['the requester itself without any list', undefined, ['main', 'main', []]],
-    ['the requester itself where none is named', undefined, [' ', 'main', []]],
-    ['another without any list', `${REFUSED}none)${ADD('reviewer')}`, ['reviewer', 'main', []]],
-    ['one of the list', undefined, ['reviewer', 'main', [main('reviewer', 'writer')]]],
-    [
-      'one that the list lacks',
-      `${REFUSED}reviewer, writer)${ADD('x')}`,
-      ['x', 'main', [main('reviewer', 'writer')]],
-    ],
-    ['one of a list in capitals', undefined, ['reviewer', 'main', [main('Reviewer')]]],
-    ['one in capitals', undefined, [' Reviewer ', 'main', [main('reviewer')]]],
-    ['any that is configured with a star', undefined, ['a', 'main', [main('*'), { id: 'a' }]]],
-    ['one of a list with a star', undefined, ['b', 'main', [main('b', '*')]]],
-    [
-      'one that nobody has configured, with a star, as a misspelling',
-      `No agent "reviwer" is configured. Did you mean "reviewer"? ${NEW}`,
-      ['reviwer', 'main', [main('*'), { id: 'reviewer' }, { id: 'writer' }]],
-    ],
-    [
-      'one that nobody has configured and that is like none',
-      `No agent "x" is configured. Configured: main, reviewer ${NEW}`,
-      ['x', 'main', [main('*'), { id: 'reviewer' }]],
-    ],
-    ['the requester itself with an empty list', undefined, ['main', 'main', [main()]]],
-    [
-      'another with an empty list, which is one',
-      `${REFUSED}none)${ADD('a')}`,
-      ['a', 'main', [main()], ['a']],
-    ],
-    ['one of the defaults when the agent has no list', undefined, ['a', 'main', [{ id: 'main' }], ['a']]],
-    ['one of the defaults when the requester is not listed', undefined, ['a', 'other', [main('b')], ['a']]],
-    ["one of another requester's list", `${REFUSED}none)${ADD('b')}`, ['b', 'other', [main('b')]]],
+  const two = [main('reviewer', 'writer')];
+  const star = [main('*'), { id: 'reviewer' }];
+  const rows: [what: string, refused: string | null, asked: Parameters<typeof refusal>][] = [
+    ['the requester itself without any list', null, ['main', 'main', []]],
+    ['the requester itself where none is named', null, [' ', 'main', []]],
+    ['another without any list', noted('none', 'reviewer'), ['reviewer', 'main', []]],
+    ['one of the list', null, ['reviewer', 'main', two]],
+    ['one that the list lacks', noted('reviewer, writer', 'x'), ['x', 'main', two]],
+    ['one of a list in capitals', null, ['reviewer', 'main', [main('Reviewer')]]],
+    ['one in capitals', null, [' Reviewer ', 'main', two]],
+    ['any that is configured with a star', null, ['reviewer', 'main', star]],
+    ['one of a list with a star', null, ['b', 'main', [main('b', '*')]]],
+    ['a misspelling with a star', unknown('reviwer', 'Did you mean "reviewer"?'), ['reviwer', 'main', star]],
+    ['one that is like none', unknown('x', 'Configured: main, reviewer'), ['x', 'main', star]],
+    ['the requester itself with an empty list', null, ['main', 'main', [main()]]],
+    ['another with an empty list, which is one', noted('none', 'a'), ['a', 'main', [main()], ['a']]],
+    ['one of the defaults when the agent has no list', null, ['a', 'main', [{ id: 'main' }], ['a']]],
+    ['one of the defaults when the requester is not listed', null, ['a', 'other', [main('b')], ['a']]],
+    ["one of another requester's list", noted('none', 'b'), ['b', 'other', [main('b')]]],
   ];
-  for (const [what, expected, call] of rows) {
-    test(`${expected === undefined ? 'lets through' : 'refuses'} ${what}`, () => {
-      expect(refusal(...call)).toBe(expected as string);
-    });
-  }
+  for (const [what, expected, asked] of rows)
+    test(`${expected === null ? 'lets through' : 'refuses'} ${what}`, () =>
+      expect(refusal(...asked)).toBe(expected));
 });
 
 test('chooseAgent() refuses what is no id, with what was said and what is one', () => {
   for (const id of ['../..', '../../etc', 'a/b', 'Ä', '--x--', 'x'.repeat(65), 'two words', 'a\nb']) {
     const shown = `"${id.replace('\n', ' ')}"`;
     const error = `Invalid agentId ${shown}: it has at most 64 letters, digits, - and _, and begins with a letter or digit`;
-    const settings = settingsWith([main('*')]);
-    expect(chooseAgent(id, 'main', settings)).toEqual({
-      kind: 'refused',
-      refusal: { status: 'error', error },
-    });
+    const refused = { kind: 'refused' as const, refusal: { status: 'error' as const, error } };
+    expect(chooseAgent(id, 'main', settingsWith([main('*')]))).toEqual(refused);
   }
 });
 
@@ -307,9 +266,8 @@ describe('listAgents()', () => {
     return listAgents(requester, allowlistOf(requester, settings), settings.agents);
   };
 
-  test('has the requester alone when nothing is allowed', () => {
-    expect(list('main', [{ id: 'writer' }])).toEqual([{ id: 'main', configured: true }]);
-  });
+  test('has the requester alone when nothing is allowed', () =>
+    expect(list('main', [{ id: 'writer' }])).toEqual([{ id: 'main', configured: true }]));
 
   test('has the requester first and the allowed ones by their ids, also those that nobody configured', () => {
     const agents = [main('writer', 'absent', 'main'), { id: 'writer', name: 'Writer' }, { id: 'other' }];
@@ -321,63 +279,43 @@ describe('listAgents()', () => {
   });
 
   test('has every configured one when any is allowed', () => {
-    expect(list('main', [main('*'), { id: 'b' }, { id: 'a' }]).map(({ id }) => id)).toEqual([
-      'main',
-      'a',
-      'b',
-    ]);
+    const ids = list('main', [main('*'), { id: 'b' }, { id: 'a' }]).map(({ id }) => id);
+    expect(ids).toEqual(['main', 'a', 'b']);
   });
 });
 
 const of = (model: string | null, client: ClientName | null = null): WantedModel => ({ model, client });
 
 describe('chooseModel()', () => {
-  const rows: readonly [string, string | undefined, WantedModel[], ClientName, string | null][] = [
-    ['what was asked for', 'opus', [of('sonnet'), of('haiku')], 'claude', 'opus'],
-    ['the first of the others', undefined, [of(null), of('sonnet'), of('haiku')], 'claude', 'sonnet'],
-    ["nothing, which is the client's own", undefined, [of(null), of('')], 'claude', null],
+  const odd = 'eu.a/b-c_1:2@3[1m]';
+  const rows: [what: string, asked: string | undefined, others: WantedModel[], ClientName, string | null][] =
     [
-      'none that is meant for another client',
-      undefined,
-      [of('opus', 'claude'), of('gpt-5')],
-      'codex',
-      'gpt-5',
-    ],
-    ['one that is meant for this client', undefined, [of('opus', 'claude')], 'claude', 'opus'],
-    [
-      'a name with everything that providers put into one',
-      'eu.a/b-c_1:2@3[1m]',
-      [],
-      'claude',
-      'eu.a/b-c_1:2@3[1m]',
-    ],
-    ['what was asked for without the blanks around it', ' opus ', [], 'claude', 'opus'],
-  ];
-  for (const [what, requested, others, client, expected] of rows) {
-    test(`takes ${what}`, () => {
-      expect(chooseModel(requested, others, CLIENTS[client])).toMatchObject({
-        resolved: expected,
-        warnings: [],
-      });
-    });
-  }
+      ['what was asked for', 'opus', [of('sonnet'), of('haiku')], 'claude', 'opus'],
+      ['the first of the others', undefined, [of(null), of('sonnet'), of('haiku')], 'claude', 'sonnet'],
+      ["nothing, which is the client's own", undefined, [of(null), of('')], 'claude', null],
+      ['none meant for another client', undefined, [of('opus', 'claude'), of('gpt-5')], 'codex', 'gpt-5'],
+      ['one that is meant for this client', undefined, [of('opus', 'claude')], 'claude', 'opus'],
+      ['a name with everything that providers put into one', odd, [], 'claude', odd],
+      ['what was asked for without the blanks around it', ' opus ', [], 'claude', 'opus'],
+    ];
+  test.each(rows)('takes %s', (_, asked, others, client, resolved) =>
+    expect(chooseModel(asked, others, CLIENTS[client])).toMatchObject({ resolved, warnings: [] }),
+  );
 
-  const wrong: readonly [string, string, ClientName][] = [
+  const wrong: [what: string, model: string, client: ClientName][] = [
     ['has blanks', 'the best one', 'claude'],
     ['would be an option', '--dangerous', 'claude'],
     ['has line ends', 'a\nb', 'codex'],
     ['is far too long', 'x'.repeat(201), 'claude'],
     ['has no provider where one is needed', 'gpt-5', 'opencode'],
   ];
-  for (const [what, model, client] of wrong) {
-    test(`leaves out a model that ${what}, takes the next and warns once`, () => {
-      const choice = chooseModel(model, [of('provider/next')], CLIENTS[client]);
-      expect(choice.resolved).toBe('provider/next');
-      expect(choice.requested).toBe(model);
-      expect(choice.warnings).toHaveLength(1);
-      expect(choice.warnings[0]).toStartWith('model "');
-      expect(choice.warnings[0]).not.toInclude('\n');
-      expect(choice.warnings[0]?.length).toBeLessThan(200);
-    });
-  }
+  test.each(wrong)('leaves out a model that %s, takes the next and warns once', (_, model, client) => {
+    const choice = chooseModel(model, [of('provider/next')], CLIENTS[client]);
+    expect(choice).toMatchObject({ resolved: 'provider/next', requested: model });
+    const [warning = '', ...others] = choice.warnings;
+    expect(others).toEqual([]);
+    expect(warning).toStartWith('model "');
+    expect(warning).not.toInclude('\n');
+    expect(warning.length).toBeLessThan(200);
+  });
 });

@@ -37,7 +37,7 @@ export type Announcement = Omit<NewAnnouncement, 'readyAtMs'> & {
 };
 
 /** The template's status for how a turn ended, which comes from nothing else. */
-export const STATUS_WORDS: Readonly<Record<Outcome, AnnounceStatus>> = {
+const STATUS_WORDS: Readonly<Record<Outcome, AnnounceStatus>> = {
   success: 'success',
   error: 'error',
   timeout: 'timeout',

@@ -37,59 +37,55 @@ const SPEAKERS = {
 /** The entries of a turn: pieces become one message, a result has the name of its call. Texts are cut. */
 export function toLogEntries(events: Iterable<LogEvent>): LogEntry[] {
   const entries: LogEntry[] = [];
-  const writer = new LogWriter((entry) => entries.push(entry));
+  const writer = logWriter((entry) => entries.push(entry));
   for (const event of events) writer.push(event);
   writer.end();
   return entries;
 }
 
+export type LogWriter = ReturnType<typeof logWriter>;
+
 /** As toLogEntries(), event by event, for a turn of any length. */
-export class LogWriter {
-  readonly #write: (entry: LogEntry) => void;
-  readonly #tools = new Map<string, string>();
+export function logWriter(onEntry: (entry: LogEntry) => void) {
+  const tools = new Map<string, string>();
   /** The beginning of a message whose end has not come yet. */
-  #message: string | undefined;
-
-  constructor(write: (entry: LogEntry) => void) {
-    this.#write = (entry) => write({ ...entry, text: cutText(entry.text, TEXT_LENGTH_MAX) });
-  }
-
-  push(event: LogEvent): void {
-    if (event.kind === 'text' && event.isPiece) {
-      const before = this.#message ?? '';
-      this.#message = before.length > TEXT_LENGTH_MAX ? before : before + event.text;
-      return;
-    }
-    const entry = this.#entryOf(event);
-    if (entry === undefined && event.kind !== 'result') return;
-    this.end();
-    if (entry !== undefined) this.#write(entry);
-  }
-
-  /** Writes what is left. */
-  end(): void {
-    if (this.#message !== undefined) this.#write({ kind: 'assistant', text: this.#message });
-    this.#message = undefined;
-  }
-
-  #entryOf(event: LogEvent): LogEntry | undefined {
+  let message: string | undefined;
+  const write = (entry: LogEntry) => onEntry({ ...entry, text: cutText(entry.text, TEXT_LENGTH_MAX) });
+  const entryOf = (event: LogEvent): LogEntry | undefined => {
     switch (event.kind) {
       case 'text':
         return { kind: 'assistant', text: event.text };
       case 'user':
         return { kind: 'user', text: event.text };
       case 'tool-call':
-        this.#tools.set(event.id, event.tool);
-        if (this.#tools.size > TOOL_NAMES_MAX) this.#tools.delete(this.#tools.keys().next().value ?? '');
+        tools.set(event.id, event.tool);
+        if (tools.size > TOOL_NAMES_MAX) tools.delete(tools.keys().next().value ?? '');
         return { kind: 'tool-call', tool: event.tool, text: JSON.stringify(event.input) };
       case 'tool-result': {
-        const tool = event.tool ?? this.#tools.get(event.id) ?? UNKNOWN_TOOL;
+        const tool = event.tool ?? tools.get(event.id) ?? UNKNOWN_TOOL;
         return { kind: 'tool-result', tool, isError: event.isError, text: event.text };
       }
       default:
         return undefined;
     }
-  }
+  };
+  /** Writes what is left. */
+  const end = () => {
+    if (message !== undefined) write({ kind: 'assistant', text: message });
+    message = undefined;
+  };
+  const push = (event: LogEvent) => {
+    if (event.kind === 'text' && event.isPiece) {
+      const before = message ?? '';
+      message = before.length > TEXT_LENGTH_MAX ? before : before + event.text;
+      return;
+    }
+    const entry = entryOf(event);
+    if (entry === undefined && event.kind !== 'result') return;
+    end();
+    if (entry !== undefined) write(entry);
+  };
+  return { push, end };
 }
 
 /** How many entries are shown: 20 unless said otherwise, from 1 to 200. */

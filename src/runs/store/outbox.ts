@@ -53,7 +53,7 @@ export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db
   );
 }
 
-export type Rewording =
+type Rewording =
   | { readonly result: string; readonly notes: string; readonly nowMs: number }
   | { readonly skip: true; readonly nowMs: number };
 

@@ -34,7 +34,7 @@ export function chooseTurns(
 }
 
 /** The order in which the first queued turn of each run would start if nothing else came. */
-export function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
+function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
   const seen = new Set<string>();
   const firsts = queued.filter(({ runId }) => !seen.has(runId) && seen.add(runId));
   const requesters = new Set(firsts.map(({ requester }) => requester));

@@ -14,8 +14,8 @@ import { type Ending, NO_USAGE, NOTHING_SAID, type Outcome, type Stop, type Turn
 import { changeRun, getRun } from '../store/runs.ts';
 import { logRunFailure } from '../world.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './launch.ts';
-import { TurnEffects } from './turn-effects.ts';
-import { NotOurs, type Supervision, type TurnRow } from './turn-row.ts';
+import { type TurnEffects, turnEffects } from './turn-effects.ts';
+import { NotOurs, type TurnRow } from './turn-row.ts';
 import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
 /** How long to wait for the exit of a client that was killed. */
@@ -38,7 +38,7 @@ export async function superviseTurn(row: TurnRow, before: Turn): Promise<TurnEnd
   let found: Turn | undefined = before.launchedAtMs === null ? undefined : before;
   for (let tries = 1; ; tries++) {
     const run = runOf(row);
-    const end = await new TurnSupervisor(row, run).comeToEnd(found);
+    const end = await comeToEnd(row, run, found);
     found = undefined;
     if (tries >= TRIES_MAX || !isRetried(end, row)) return end;
   }
@@ -70,159 +70,155 @@ export function runOf({ turn: { runId }, supervision }: TurnRow): Run {
   return found.run;
 }
 
-/** One try at a turn. */
-class TurnSupervisor {
-  readonly #row: TurnRow;
-  readonly #supervision: Supervision;
-  readonly #files: TurnFiles;
-  readonly #notes: string[] = [];
-  readonly #effects: TurnEffects;
+/** One try at a turn. `notes`: for the announcement. */
+type Try = {
+  readonly row: TurnRow;
+  readonly files: TurnFiles;
+  readonly effects: TurnEffects;
+  readonly notes: string[];
+};
 
-  constructor(row: TurnRow, run: Run) {
-    this.#row = row;
-    this.#supervision = row.supervision;
-    this.#files = turnFiles(row.supervision.world.paths, run.id, row.turn.number);
-    this.#effects = new TurnEffects(row, run);
-  }
+/** `found`: the turn as the supervisor before left it, if that had launched the client. */
+async function comeToEnd(row: TurnRow, run: Run, found: Turn | undefined): Promise<TurnEnd> {
+  const files = turnFiles(row.supervision.world.paths, run.id, row.turn.number);
+  const one: Try = { row, files, effects: turnEffects(row, run), notes: [] };
+  const ending = found === undefined ? begin(one) : goOn(found, one);
+  const end = await ending.finally(() => one.effects.end());
+  // Not when this throws: a client that still runs for another supervisor needs it.
+  rmSync(files.home, { recursive: true, force: true });
+  return end;
+}
 
-  /** `found`: the turn as the supervisor before left it, if that had launched the client. */
-  async comeToEnd(found: Turn | undefined): Promise<TurnEnd> {
-    const ending = found === undefined ? this.#begin() : this.#goOn(found);
-    const end = await ending.finally(() => this.#effects.end());
-    // Not when this throws: a client that still runs for another supervisor needs it.
-    rmSync(this.#files.home, { recursive: true, force: true });
-    return end;
+async function begin(one: Try): Promise<TurnEnd> {
+  const { row, effects, files } = one;
+  if (row.turn.stop !== null) return without('stopped before it started', one);
+  let launched: Awaited<ReturnType<typeof launchTurn>>;
+  try {
+    launched = await launchTurn(row, effects.run, files);
+  } catch (error) {
+    if (error instanceof NotOurs) throw error;
+    return without(reasonOf(error), one);
   }
+  if (launched === undefined) return without('stopped before it started', one);
+  effects.run = launched.run;
+  return watch(launched.client, one);
+}
 
-  async #begin(): Promise<TurnEnd> {
-    if (this.#row.turn.stop !== null) return this.#without('stopped before it started');
-    let launched: Awaited<ReturnType<typeof launchTurn>>;
-    try {
-      launched = await launchTurn(this.#row, this.#effects.run, this.#files);
-    } catch (error) {
-      if (error instanceof NotOurs) throw error;
-      return this.#without(reasonOf(error));
-    }
-    if (launched === undefined) return this.#without('stopped before it started');
-    this.#effects.run = launched.run;
-    return this.#watch(launched.client);
+async function goOn(before: Turn, one: Try): Promise<TurnEnd> {
+  const { row, effects, files } = one;
+  const found = findClient(before, files);
+  row.supervision.note(before, 'taken over', found.kind);
+  row.supervision.checkpoint('after-find');
+  if (found.kind === 'alive') {
+    enterStart(row, effects.run, found.client);
+    return watch(found.client, one);
   }
+  if (found.kind === 'gone') await sweep(null, one);
+  return concludeUnseen(found.kind, one);
+}
 
-  async #goOn(before: Turn): Promise<TurnEnd> {
-    const found = findClient(before, this.#files);
-    this.#supervision.note(before, 'taken over', found.kind);
-    this.#supervision.checkpoint('after-find');
-    if (found.kind === 'alive') {
-      enterStart(this.#row, this.#effects.run, found.client);
-      return this.#watch(found.client);
-    }
-    if (found.kind === 'gone') await this.#sweep(null);
-    return this.#concludeUnseen(found.kind);
+async function watch(client: LiveClient, one: Try): Promise<TurnEnd> {
+  const { row, effects, files, notes } = one;
+  const { turn, supervision } = row;
+  const { reader, output } = openOutput(one);
+  const idleMs = turn.kind === 'announce' ? 0 : supervision.settings.idleTimeoutSeconds * 1000;
+  const limits = { runMs: timeoutOf(row, effects.run), idleMs };
+  const { errors } = files;
+  const watch = new TurnWatch({ client, reader, output, errors, limits, turn, effects });
+  try {
+    const watched = await watch.follow();
+    supervision.checkpoint(`after-${watched.kind}`);
+    const stop = watched.kind === 'stop' ? enterStop(watched.stop, one) : row.turn.stop;
+    if (watched.kind === 'lingers') notes.push('the client did not end after its result, and was ended');
+    supervision.checkpoint('before-signals');
+    await sweep(client, one);
+    supervision.checkpoint('after-signals');
+    const exit = await watch.drain(EXIT_WAIT_MS);
+    const conclusion = conclude(reader, watched.kind === 'lingers' ? null : exit, one);
+    return ended({ conclusion, exit, stop }, true, one);
+  } finally {
+    output.close();
   }
+}
 
-  async #watch(client: LiveClient): Promise<TurnEnd> {
-    const { reader, output } = this.#openOutput();
-    const { turn } = this.#row;
-    const effects = this.#effects;
-    const idleMs = turn.kind === 'announce' ? 0 : this.#supervision.settings.idleTimeoutSeconds * 1000;
-    const limits = { runMs: timeoutOf(this.#row, effects.run), idleMs };
-    const { errors } = this.#files;
-    const watch = new TurnWatch({ client, reader, output, errors, limits, turn, effects });
-    try {
-      const watched = await watch.follow();
-      this.#supervision.checkpoint(`after-${watched.kind}`);
-      const stop = watched.kind === 'stop' ? this.#enterStop(watched.stop) : this.#row.turn.stop;
-      if (watched.kind === 'lingers')
-        this.#notes.push('the client did not end after its result, and was ended');
-      this.#supervision.checkpoint('before-signals');
-      await this.#sweep(client);
-      this.#supervision.checkpoint('after-signals');
-      const exit = await watch.drain(EXIT_WAIT_MS);
-      const conclusion = this.#conclude(reader, watched.kind === 'lingers' ? null : exit);
-      return this.#ended({ conclusion, exit, stop }, true);
-    } finally {
-      output.close();
-    }
+/** Stores why the client is stopped; returns the first reason, also if it cannot be stored. */
+function enterStop(reached: Omit<Stop, 'atMs'> | 'in the row', { row, effects }: Try): Stop | null {
+  const { supervision } = row;
+  const own = reached === 'in the row' ? null : { ...reached, atMs: supervision.nowMs() };
+  try {
+    return row.change((now) => ({ state: 'stopping', stop: now.stop ?? own })).stop;
+  } catch (error) {
+    if (error instanceof NotOurs) throw error;
+    logRunFailure(effects.run.id, error, supervision.world.paths);
+    return row.turn.stop ?? own;
   }
+}
 
-  /** Stores why the client is stopped; returns the first reason, also if it cannot be stored. */
-  #enterStop(reached: Omit<Stop, 'atMs'> | 'in the row'): Stop | null {
-    const own = reached === 'in the row' ? null : { ...reached, atMs: this.#supervision.nowMs() };
-    try {
-      return this.#row.change((now) => ({ state: 'stopping', stop: now.stop ?? own })).stop;
-    } catch (error) {
-      if (error instanceof NotOurs) throw error;
-      logRunFailure(this.#effects.run.id, error, this.#supervision.world.paths);
-      return this.#row.turn.stop ?? own;
-    }
+/** Concludes from the output of a client whose exit nobody saw. */
+async function concludeUnseen(found: 'gone' | 'other boot', one: Try): Promise<TurnEnd> {
+  const { reader, output } = openOutput(one);
+  try {
+    const take = (line: string) => {
+      for (const event of reader.read(line)) one.effects.onEvent(event);
+    };
+    await output.readRemaining(take, OUTPUT_BYTES_MAX);
+  } finally {
+    output.close();
   }
+  const said = conclude(reader, null, one);
+  const error = 'the system was started anew while the client ran';
+  const conclusion: Conclusion =
+    found === 'gone' ? said : { ...said, outcome: 'unknown', error, isModelRefused: false };
+  if (conclusion.outcome !== 'success') one.notes.push(lastActivity(one));
+  return ended({ conclusion, exit: null, stop: one.row.turn.stop }, false, one);
+}
 
-  /** Concludes from the output of a client whose exit nobody saw. */
-  async #concludeUnseen(found: 'gone' | 'other boot'): Promise<TurnEnd> {
-    const { reader, output } = this.#openOutput();
-    try {
-      const take = (line: string) => {
-        for (const event of reader.read(line)) this.#effects.onEvent(event);
-      };
-      await output.readRemaining(take, OUTPUT_BYTES_MAX);
-    } finally {
-      output.close();
-    }
-    const said = this.#conclude(reader, null);
-    const error = 'the system was started anew while the client ran';
-    const conclusion: Conclusion =
-      found === 'gone' ? said : { ...said, outcome: 'unknown', error, isModelRefused: false };
-    if (conclusion.outcome !== 'success') this.#notes.push(this.#lastActivity());
-    return this.#ended({ conclusion, exit: null, stop: this.#row.turn.stop }, false);
-  }
+function conclude(reader: TurnReader, exit: Exit | null, { effects, files }: Try): Conclusion {
+  const conclusion = reader.conclude(exit, readTail(files.errors, STDERR_BYTES_MAX));
+  effects.enterConclusion(conclusion);
+  return conclusion;
+}
 
-  #conclude(reader: TurnReader, exit: Exit | null): Conclusion {
-    const conclusion = reader.conclude(exit, readTail(this.#files.errors, STDERR_BYTES_MAX));
-    this.#effects.enterConclusion(conclusion);
-    return conclusion;
-  }
+function ended(
+  seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>,
+  wasWatched: boolean,
+  { row: { supervision }, effects, notes }: Try,
+): TurnEnd {
+  const end = { ...seen, notes: [...notes, ...effects.notes()], endedAtMs: supervision.nowMs() };
+  const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
+  return { ending: endingOf(end, supervision.settings.prices), run: effects.run, wasWatched, isModelRefused };
+}
 
-  #ended(seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>, wasWatched: boolean): TurnEnd {
-    const notes = [...this.#notes, ...this.#effects.notes()];
-    const end = { ...seen, notes, endedAtMs: this.#supervision.nowMs() };
-    const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
-    const ending = endingOf(end, this.#supervision.settings.prices);
-    return { ending, run: this.#effects.run, wasWatched, isModelRefused };
-  }
+function without(error: string, { row, effects }: Try): TurnEnd {
+  const turn = { stop: row.turn.stop, usage: NO_USAGE };
+  const ending = endingWithout(turn, { outcome: 'error', error, endedAtMs: row.supervision.nowMs() });
+  return { ending, run: effects.run, wasWatched: true, isModelRefused: false };
+}
 
-  #without(error: string): TurnEnd {
-    const turn = { stop: this.#row.turn.stop, usage: NO_USAGE };
-    const ending = endingWithout(turn, { outcome: 'error', error, endedAtMs: this.#supervision.nowMs() });
-    return { ending, run: this.#effects.run, wasWatched: true, isModelRefused: false };
-  }
+function openOutput({ row, effects: { run }, files }: Try) {
+  const session = sessionOf(row.turn, run) ?? { kind: 'new' as const, id: '' };
+  const reader = clientNamed(run.client).reader({
+    session,
+    before: usageBefore(row),
+    model: run.model.resolved,
+  });
+  closeSync(openSync(files.output, 'a', 0o600)); // Somebody may have removed it.
+  return { reader, output: new GrowingFile(files.output) };
+}
 
-  #openOutput() {
-    const { turn } = this.#row;
-    const session = sessionOf(turn, this.#effects.run) ?? { kind: 'new' as const, id: '' };
-    const reader: TurnReader = clientNamed(this.#effects.run.client).reader({
-      session,
-      before: usageBefore(this.#row),
-      model: this.#effects.run.model.resolved,
-    });
-    closeSync(openSync(this.#files.output, 'a', 0o600)); // Somebody may have removed it.
-    return { reader, output: new GrowingFile(this.#files.output) };
-  }
+async function sweep(client: LiveClient | null, { row, effects, files, notes }: Try): Promise<void> {
+  const { politeSignal } = clientNamed(effects.run.client);
+  const { survivors } = await endClient(client, files, politeSignal);
+  if (survivors.length === 0) return;
+  const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
+  notes.push(words);
+  row.supervision.note(row.turn, 'survivors', words);
+}
 
-  async #sweep(client: LiveClient | null): Promise<void> {
-    const { turn } = this.#row;
-    const { politeSignal } = clientNamed(this.#effects.run.client);
-    const { survivors } = await endClient(client, this.#files, politeSignal);
-    if (survivors.length === 0) return;
-    const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
-    this.#notes.push(words);
-    this.#supervision.note(turn, 'survivors', words);
-  }
-
-  #lastActivity(): string {
-    const modified = statSync(this.#files.output, { throwIfNoEntry: false });
-    if (modified === undefined || modified.size === 0) return 'it had written nothing';
-    return `its last output is of ${modified.mtime.toISOString()}`;
-  }
+function lastActivity({ files }: Try): string {
+  const modified = statSync(files.output, { throwIfNoEntry: false });
+  if (modified === undefined || modified.size === 0) return 'it had written nothing';
+  return `its last output is of ${modified.mtime.toISOString()}`;
 }
 
 /** How a client ended; `exit`: null when nobody saw it, `stop`: why it was stopped, if it was. */

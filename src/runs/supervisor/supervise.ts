@@ -15,7 +15,7 @@ import { leaveWorktree } from '../workspace/worktree.ts';
 import { checkpoint, logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
 import { announcingOf, isAnnounceStepDue, notifyOfResult, rewordBy } from './announce.ts';
 import { endingWithout, runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
-import { NotOurs, Supervision, TurnRow } from './turn-row.ts';
+import { NotOurs, supervisionOf, TurnRow } from './turn-row.ts';
 
 /** A full disk may have room later. After that, the next supervisor reads what the client wrote. */
 const WRITE_TRIES_MAX = 120;
@@ -41,7 +41,7 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   try {
     const db = openRunsDb(world.paths);
     try {
-      const supervision = new Supervision(db, world, () => isShuttingDown);
+      const supervision = supervisionOf(db, world, () => isShuttingDown);
       supervision.checkpoint('before-take');
       const taken = TurnRow.take({ runId, number: turnNumber }, supervision);
       if (taken !== undefined) {

@@ -1,51 +1,33 @@
 import { redactSecrets } from '../../core/redact.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
-import { loadRunSettings, type RunSettings } from '../../settings/run-settings.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
 import { identityNow, isGone, isJudged, type ProcessIdentity } from '../../system/process-identity.ts';
 import type { Run } from '../model/run.ts';
 import { isTerminal, type Turn } from '../model/turn.ts';
-import { type BudgetShare, sharesOf } from '../store/limits.ts';
+import { sharesOf } from '../store/limits.ts';
 import { addRunEvent } from '../store/rows.ts';
 import { changeTurn, getTurn, type TurnChanges } from '../store/turns.ts';
 import { checkpoint, orLogged, type RunsWorld } from '../world.ts';
 
-/** What a supervisor works with. */
-export class Supervision {
-  readonly db: Sqlite;
-  readonly world: RunsWorld;
-  readonly settings: RunSettings;
-  readonly self: ProcessIdentity;
-  /** Whether this process was told to end. */
-  readonly isShuttingDown: () => boolean;
+export type Supervision = ReturnType<typeof supervisionOf>;
 
-  constructor(db: Sqlite, world: RunsWorld, isShuttingDown: () => boolean) {
-    this.db = db;
-    this.world = world;
-    this.settings = loadRunSettings(world.paths);
-    this.self = identityNow(process.pid);
-    this.isShuttingDown = isShuttingDown;
-  }
-
-  nowMs(): number {
-    return this.world.now().getTime();
-  }
-
-  /** Kills this process if a test names this checkpoint. */
-  checkpoint(place: string): void {
-    checkpoint(place, this.world.env);
-  }
-
-  /** Adds an event to the run's log; a failure of that is logged. */
-  note({ runId, number }: TurnKey, type: string, detail: string, how?: { readonly once: boolean }): void {
-    const event = { runId, turn: number, atMs: this.nowMs(), actor: 'supervisor', type };
-    const said = { ...event, detail: redactSecrets(detail) };
-    orLogged(runId, this.world.paths, () => addRunEvent(said, this.db, how));
-  }
-
-  /** The budget limits that are set, with what all turns but this one have taken. */
-  sharesOf(run: Run, turn: Turn): BudgetShare[] {
-    return sharesOf({ run, turn, nowMs: this.nowMs() }, this.settings.budget, this.db);
-  }
+/** What a supervisor works with. `isShuttingDown`: whether this process was told to end. */
+export function supervisionOf(db: Sqlite, world: RunsWorld, isShuttingDown: () => boolean) {
+  const settings = loadRunSettings(world.paths);
+  const nowMs = () => world.now().getTime();
+  return {
+    ...{ db, world, settings, isShuttingDown, nowMs, self: identityNow(process.pid) },
+    /** Kills this process if a test names this checkpoint. */
+    checkpoint: (place: string) => checkpoint(place, world.env),
+    /** Adds an event to the run's log; a failure of that is logged. */
+    note({ runId, number }: TurnKey, type: string, detail: string, how?: { readonly once: boolean }) {
+      const event = { runId, turn: number, atMs: nowMs(), actor: 'supervisor', type };
+      const said = { ...event, detail: redactSecrets(detail) };
+      orLogged(runId, world.paths, () => addRunEvent(said, db, how));
+    },
+    /** The budget limits that are set, with what all turns but this one have taken. */
+    sharesOf: (run: Run, turn: Turn) => sharesOf({ run, turn, nowMs: nowMs() }, settings.budget, db),
+  };
 }
 
 type TurnKey = Pick<Turn, 'runId' | 'number'>;

@@ -18,7 +18,7 @@ type GitOptions = {
   readonly index?: string;
 };
 
-export type GitAnswer =
+type GitAnswer =
   | { readonly kind: 'ok'; readonly stdout: string }
   | { readonly kind: 'failed'; readonly reason: string };
 

@@ -33,50 +33,41 @@ const COMPOUND = /[;&|<>`$(){}\n]/;
 /** What was wanted. `rule`: would have allowed it, or forbids it; `never`: the client lets no run do it. */
 type Refused = { words: string; rule: string; kind: 'missing' | 'forbidden' | 'never' };
 
-export class RefusedCalls {
-  readonly #run: Run;
-  readonly #open: OpenCalls = new Map();
-  readonly #refused = new Map<string, Refused>();
-
-  constructor(run: Run) {
-    this.#run = run;
-  }
-
-  /** Looks at one event of the client. */
-  observe(event: AgentEvent): void {
-    if (event.kind === 'tool-call') {
-      addCall(event, this.#open);
-    } else if (event.kind === 'refused') {
-      if (event.id !== null) this.#refuse(event.id);
-    } else if (event.kind === 'tool-result') {
-      if (event.isError && isRefused(event.text)) this.#refuse(event.id);
-      this.#open.delete(event.id);
-    }
-  }
-
-  /** One line, or none when nothing was refused that a permission would have let through. */
-  notes(permitted: readonly string[]): string[] {
-    const { client, policy, permissions } = this.#run;
-    const isSilent = clientNamed(client).hidesRefusals === true && looksOnly(policy, permissions);
-    const unsaid: readonly Refused[] = isSilent
-      ? [{ words: 'changing files', rule: 'edit', kind: 'missing' }]
-      : [];
-    const refused = this.#refused.size > 0 ? [...this.#refused.values()] : unsaid;
-    return refused.length > 0 ? [note(refused, permitted, this.#run)] : [];
-  }
-
-  #refuse(id: string): void {
-    const call = this.#open.get(id);
-    if (call === undefined || this.#refused.size >= REFUSED_MAX) return;
-    for (const { tool, input } of clientNamed(this.#run.client).hookCalls(call)) {
+/** Looks at the events of a client; `notes`: one line, or none when nothing was refused that a permission would have let through. */
+export function refusedCalls(run: Run) {
+  const { client, policy, permissions } = run;
+  const open: OpenCalls = new Map();
+  const refused = new Map<string, Refused>();
+  const refuse = (id: string) => {
+    const call = open.get(id);
+    if (call === undefined || refused.size >= REFUSED_MAX) return;
+    for (const { tool, input } of clientNamed(client).hookCalls(call)) {
       const known = parseRule(tool)?.tool ?? tool;
-      if (!isToolAllowed(this.#run.policy, known)) continue;
-      const forbids = forbidding(known, input, this.#run);
+      if (!isToolAllowed(policy, known)) continue;
+      const forbids = forbidding(known, input, run);
       const { words, rule } = wanted(known, tool, input);
-      const kind = forbids !== undefined ? 'forbidden' : isMissing(rule, this.#run) ? 'missing' : 'never';
-      this.#refused.set(id, { words, rule: forbids ?? rule, kind });
+      const kind = forbids !== undefined ? 'forbidden' : isMissing(rule, run) ? 'missing' : 'never';
+      refused.set(id, { words, rule: forbids ?? rule, kind });
     }
-  }
+  };
+  return {
+    observe(event: AgentEvent): void {
+      if (event.kind === 'tool-call') {
+        addCall(event, open);
+      } else if (event.kind === 'refused') {
+        if (event.id !== null) refuse(event.id);
+      } else if (event.kind === 'tool-result') {
+        if (event.isError && isRefused(event.text)) refuse(event.id);
+        open.delete(event.id);
+      }
+    },
+    notes(permitted: readonly string[]): string[] {
+      const isSilent = clientNamed(client).hidesRefusals === true && looksOnly(policy, permissions);
+      const unsaid: Refused[] = isSilent ? [{ words: 'changing files', rule: 'edit', kind: 'missing' }] : [];
+      const all = refused.size > 0 ? [...refused.values()] : unsaid;
+      return all.length > 0 ? [note(all, permitted, run)] : [];
+    },
+  };
 }
 
 function wanted(known: string, tool: string, input: Json): Omit<Refused, 'kind'> {

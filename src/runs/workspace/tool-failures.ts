@@ -49,89 +49,74 @@ type EndedCall = HookCall & {
   readonly at: Date;
 };
 
-/** For one turn of a run. Nothing of it throws. */
-export class FailureRecorder {
-  readonly #run: Run;
-  readonly #paths: StatePaths;
-  readonly #open: OpenCalls = new Map();
-  #config: Config | undefined;
-  #project: Project | undefined;
-  readonly #pending: EndedCall[] = [];
-  #writtenMs = 0;
+/** Records what the events of a client's turn say until `flush`, which is to be called at its end. Nothing of it throws. */
+export function failureRecorder(run: Run, paths: StatePaths) {
+  const open: OpenCalls = new Map();
+  const pending: EndedCall[] = [];
+  let config: Config | undefined;
+  let project: Project | undefined;
+  let writtenMs = 0;
 
-  constructor(run: Run, paths: StatePaths) {
-    this.#run = run;
-    this.#paths = paths;
-  }
+  const exitCodes = (): ExitCodes | undefined =>
+    pending.length === 0 ? undefined : clientNamed(run.client).exitCodes?.(runDirectory(paths, run.id));
 
-  /** Looks at one event of the client. */
-  observe(event: AgentEvent): void {
-    orLogged(this.#run.id, this.#paths, () => this.#observe(event));
-  }
-
-  /** Writes what has been collected; to be called at the end of the turn. */
-  flush(): void {
-    orLogged(this.#run.id, this.#paths, () => this.#take(this.#pending.length, this.#exits()));
-  }
-
-  #observe(event: AgentEvent): void {
-    if (event.kind === 'tool-call') {
-      addCall(event, this.#open);
-    } else if (event.kind === 'tool-result') {
-      const { id, isError } = event;
-      const call = this.#open.get(id) ?? { tool: event.tool ?? '', input: {} };
-      this.#open.delete(id);
-      const text = cutText(event.text, TEXT_LENGTH_MAX);
-      this.#pending.push({ ...call, id, isError, text, at: new Date() });
-      const isLongAgo = Date.now() - this.#writtenMs > WRITE_EVERY_MS;
-      if (isLongAgo || this.#pending.length % PENDING_MAX === 0) this.#flushKnown();
-    }
-  }
-
-  /** What is known by now: a conversation may be a moment behind the stream, and what happened stays in its order. */
-  #flushKnown(): void {
-    this.#writtenMs = Date.now();
-    const exits = this.#exits();
-    const unknown = this.#pending.findIndex(({ id, isError }) => !isError && exits?.(id) === undefined);
-    const isHeldBack = exits !== undefined && unknown >= 0 && this.#pending.length < HELD_BACK_MAX;
-    this.#take(isHeldBack ? unknown : this.#pending.length, exits);
-  }
-
-  #exits(): ExitCodes | undefined {
-    const { client, id } = this.#run;
-    if (this.#pending.length === 0) return undefined;
-    return clientNamed(client).exitCodes?.(runDirectory(this.#paths, id));
-  }
-
-  #take(count: number, exits: ExitCodes | undefined): void {
-    const recordings = this.#decide(this.#pending.splice(0, count), exits);
-    if (recordings.length === 0) return;
-    try {
-      const limits = { busyTimeoutMs: LOCK_TIMEOUT_MS, migrationBytesMax: MIGRATION_BYTES_MAX };
-      const db = getDb(this.#paths, { mode: 'write', ...limits });
-      closing(db.sqlite, () => record(recordings, this.#paths, db));
-    } catch {
-      // Whoever writes next takes them in: a hook, or another supervisor.
-      spool(recordings, this.#paths, Date.now());
-    }
-  }
-
-  #decide(calls: readonly EndedCall[], exits: ExitCodes | undefined): Recording[] {
+  const decideOn = (calls: readonly EndedCall[], exits: ExitCodes | undefined): Recording[] => {
     if (calls.length === 0) return [];
-    this.#config ??= loadConfig(this.#paths);
-    if (!isEnabled(this.#config)) return [];
-    this.#project ??= withWorktree(projectOfDirectory(this.#run.cwd), this.#run, this.#paths);
+    config ??= loadConfig(paths);
+    if (!isEnabled(config)) return [];
+    project ??= withWorktree(projectOfDirectory(run.cwd), run, paths);
+    // Nobody is told anything here.
     const context: Omit<FullContext, 'now'> = {
-      config: this.#config,
-      project: this.#project,
-      knowledge: () => undefined, // Nobody is told anything here.
+      config,
+      project,
+      knowledge: () => undefined,
       skills: () => [],
     };
     return calls.flatMap((call) => {
-      const events = hookEvents(call, this.#run, exits);
+      const events = hookEvents(call, run, exits);
       return events.flatMap((event) => decide(event, { ...context, now: call.at }).recording ?? []);
     });
-  }
+  };
+
+  const take = (count: number, exits: ExitCodes | undefined) => {
+    const recordings = decideOn(pending.splice(0, count), exits);
+    if (recordings.length === 0) return;
+    try {
+      const limits = { busyTimeoutMs: LOCK_TIMEOUT_MS, migrationBytesMax: MIGRATION_BYTES_MAX };
+      const db = getDb(paths, { mode: 'write', ...limits });
+      closing(db.sqlite, () => record(recordings, paths, db));
+    } catch {
+      // Whoever writes next takes them in: a hook, or another supervisor.
+      spool(recordings, paths, Date.now());
+    }
+  };
+
+  /** What is known by now: a conversation may be a moment behind the stream, and what happened stays in its order. */
+  const flushKnown = () => {
+    writtenMs = Date.now();
+    const exits = exitCodes();
+    const unknown = pending.findIndex(({ id, isError }) => !isError && exits?.(id) === undefined);
+    const isHeldBack = exits !== undefined && unknown >= 0 && pending.length < HELD_BACK_MAX;
+    take(isHeldBack ? unknown : pending.length, exits);
+  };
+
+  const look = (event: AgentEvent) => {
+    if (event.kind === 'tool-call') {
+      addCall(event, open);
+    } else if (event.kind === 'tool-result') {
+      const { id, isError } = event;
+      const call = open.get(id) ?? { tool: event.tool ?? '', input: {} };
+      open.delete(id);
+      pending.push({ ...call, id, isError, text: cutText(event.text, TEXT_LENGTH_MAX), at: new Date() });
+      const isLongAgo = Date.now() - writtenMs > WRITE_EVERY_MS;
+      if (isLongAgo || pending.length % PENDING_MAX === 0) flushKnown();
+    }
+  };
+
+  return {
+    observe: (event: AgentEvent) => void orLogged(run.id, paths, () => look(event)),
+    flush: () => void orLogged(run.id, paths, () => take(pending.length, exitCodes())),
+  };
 }
 
 /** What the hooks of the requester's session would have been told, had the call been one of a sub-agent in it. */

@@ -55,12 +55,11 @@ describe('mayUse()', () => {
     ],
     ['nothing where all is forbidden', { mode: 'all', deny: ['*'] }, ''],
   ];
-  for (const [title, permissions, allowed] of rows) {
+  for (const [title, permissions, allowed] of rows)
     test(`lets through ${title}`, () => {
       const tools = ['edit', 'exec', 'web_fetch', NETWORK] as const;
       expect(tools.filter((tool) => mayUse(tool, made(permissions))).join(' ')).toBe(allowed);
     });
-  }
 });
 
 describe('commandRules()', () => {

@@ -70,7 +70,7 @@ describe('lastEntries()', () => {
     [200, 200],
     [500, 200],
   ] as const) {
-    for (const withTools of [false, true]) {
+    for (const withTools of [false, true])
       test(`gives ${shown} entries when ${asked} are asked for, ${withTools ? 'with' : 'without'} tools`, () => {
         const last = lastEntries(entries, { limit: logLimit(asked), withTools });
         expect(last).toHaveLength(shown);
@@ -81,6 +81,5 @@ describe('lastEntries()', () => {
             : { kind: 'assistant', text: 'said 299' },
         );
       });
-    }
   }
 });

@@ -12,10 +12,7 @@ import { pathsOf } from '../../support/home.ts';
 
 /** A file system in which these paths are files with a text, or directories without one. */
 function files(texts: Record<string, string>) {
-  return {
-    readTextFile: (path: string) => texts[path],
-    pathExists: (path: string) => path in texts,
-  };
+  return { readTextFile: (path: string) => texts[path], pathExists: (path: string) => path in texts };
 }
 
 const REPOSITORY = files({
@@ -28,13 +25,11 @@ const REPOSITORY = files({
 describe('requesterKey()', () => {
   const root = requesterKey('/home/dev/app', REPOSITORY);
 
-  test("is the main session of the project, with the project's name", () => {
-    expect(root).toMatch(/^agent:main:app-[a-z0-9]+$/);
-  });
+  test("is the main session of the project, with the project's name", () =>
+    expect(root).toMatch(/^agent:main:app-[a-z0-9]+$/));
 
-  for (const place of ['/home/dev/app/', '/home/dev/app/src/deep', '/home/dev/side', '/home/dev/side/src']) {
+  for (const place of ['/home/dev/app/', '/home/dev/app/src/deep', '/home/dev/side', '/home/dev/side/src'])
     test(`is the same in ${place}`, () => expect(requesterKey(place, REPOSITORY)).toBe(root));
-  }
 
   test('passes over an empty .git, which sandboxes put into directories for a while', () => {
     const sandboxed = files({ '/srv/app/.git': '', '/srv/.git': '' });
@@ -49,9 +44,8 @@ describe('requesterKey()', () => {
   });
 
   test('has plain letters only, whatever the directory is called', () => {
-    for (const name of ['My App (1)', '한글', '..', 'a:b', '-', 'x'.repeat(300)]) {
+    for (const name of ['My App (1)', '한글', '..', 'a:b', '-', 'x'.repeat(300)])
       expect(requesterKey(`/srv/${name}`, files({}))).toMatch(/^agent:main:[a-z0-9_-]{1,40}-[a-z0-9]+$/);
-    }
   });
 });
 
@@ -98,14 +92,10 @@ test('analysisFiles() names a directory and a mark that no run and no other anal
   for (const other of others) expect(other.mark).not.toBe(mark);
 });
 
-for (const id of ['', '..', 'a/b', 'a\\b', 'a.b', 'a\n', 'x'.repeat(65)]) {
-  test(`runDirectory() refuses ${JSON.stringify(id)}, which is no run id but could be a path`, () => {
-    expect(() => runDirectory(paths, id)).toThrow('this is no run id');
-  });
-}
+for (const id of ['', '..', 'a/b', 'a\\b', 'a.b', 'a\n', 'x'.repeat(65)])
+  test(`runDirectory() refuses ${JSON.stringify(id)}, which is no run id but could be a path`, () =>
+    expect(() => runDirectory(paths, id)).toThrow('this is no run id'));
 
-for (const turn of [0, -1, 1.5, Number.NaN]) {
-  test(`turnFiles() refuses turn ${turn}`, () => {
-    expect(() => turnFiles(paths, ID, turn)).toThrow('turns count from 1');
-  });
-}
+for (const turn of [0, -1, 1.5, Number.NaN])
+  test(`turnFiles() refuses turn ${turn}`, () =>
+    expect(() => turnFiles(paths, ID, turn)).toThrow('turns count from 1'));

@@ -14,45 +14,21 @@ import {
 import { NO_USAGE, type Usage } from '../../../src/runs/model/turn.ts';
 import type { ModelPrice } from '../../../src/settings/run-settings.ts';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const [MINUTE, HOUR] = [60_000, 3_600_000];
 
-const ages: [ms: number, text: string][] = [
-  [Number.NaN, 'just now'],
-  [-HOUR, 'just now'],
-  [MINUTE - 1, 'just now'],
-  [MINUTE, '1m ago'],
-  [HOUR - 1, '59m ago'],
-  [HOUR, '1h ago'],
-  [48 * HOUR - 1, '47h ago'],
-  [48 * HOUR, '2d ago'],
-];
-for (const [ms, text] of ages) {
-  test(`formatAge() of ${ms} ms is ${text}`, () => {
-    expect(formatAge(ms)).toBe(text);
-  });
-}
+test('formatAge() counts whole minutes, hours, and days from the second on', () => {
+  const ages = [Number.NaN, -HOUR, MINUTE - 1, MINUTE, HOUR - 1, HOUR, 48 * HOUR - 1, 48 * HOUR].map(
+    formatAge,
+  );
+  expect(ages.join()).toBe('just now,just now,just now,1m ago,59m ago,1h ago,47h ago,2d ago');
+});
 
-const spans: [text: string, seconds: number | undefined][] = [
-  ['0', 0],
-  ['90', 90],
-  [' 90s ', 90],
-  ['10m', 600],
-  ['2h', 7200],
-  ['8760h', 31_536_000],
-  ['8761h', undefined],
-  ['', undefined],
-  ['-1', undefined],
-  ['1.5', undefined],
-  ['1d', undefined],
-  ['m', undefined],
-  ['9999999999', undefined],
-];
-for (const [text, seconds] of spans) {
-  test(`parseSeconds() of ${JSON.stringify(text)} is ${seconds}`, () => {
-    expect(parseSeconds(text)).toBe(seconds);
-  });
-}
+test('parseSeconds() knows seconds, minutes and hours up to a year, and nothing else', () => {
+  const good = ['0', '90', ' 90s ', '10m', '2h', '8760h'].map(parseSeconds);
+  expect(good).toEqual([0, 90, 90, 600, 7200, 31_536_000]);
+  for (const bad of ['8761h', '', '-1', '1.5', '1d', 'm', '9999999999'])
+    expect([bad, parseSeconds(bad)]).toEqual([bad, undefined]);
+});
 
 test('ordinal() has the endings of English', () => {
   expect([1, 2, 3, 4, 11, 12, 13, 21, 101, 111].map(ordinal).join(' ')).toBe(
@@ -60,49 +36,50 @@ test('ordinal() has the endings of English', () => {
   );
 });
 
+test('formatDuration() rounds to seconds, from an hour on to minutes, and knows no time of nothing', () => {
+  expect([null, 0, -5, Number.NaN].map(formatDuration)).toEqual(['n/a', 'n/a', 'n/a', 'n/a']);
+  const spans = [400, 500, 12_000, 59_499, 59_500, 312_000, 3_599_600, 3_900_000, 360_000_000];
+  expect(spans.map(formatDuration).join()).toBe('0s,1s,12s,59s,1m0s,5m12s,1h0m,1h5m,100h0m');
+});
+
+test('formatCount() shortens thousands and millions', () => {
+  const counts = [null, Number.POSITIVE_INFINITY, 0, 999, 1000, 12_345, 999_999, 1_000_000, 12_345_678];
+  expect(counts.map(formatCount).join()).toBe('n/a,n/a,0,999,1.0k,12.3k,1000.0k,1.0m,12.3m');
+});
+
+test('formatUsd() has four digits below a cent', () => {
+  const amounts = [0, 0.0034, 0.00999, 0.01, 12.345].map(formatUsd);
+  expect(amounts.join()).toBe('$0.0000,$0.0034,$0.0100,$0.01,$12.35');
+});
+
 const PRICE: ModelPrice = { model: 'made-1', input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const USAGE: Usage = { ...NO_USAGE, inputTokens: 1_000_000, outputTokens: 100_000, model: 'made-1' };
 
-type Case = { readonly title: string; readonly usage?: Partial<Usage>; readonly price?: Partial<ModelPrice> };
-
-function check({ title, usage, price }: Case, costUsd: number | null): void {
-  test(`priced() ${title}`, () => {
-    const given = { ...USAGE, ...usage };
-    const answer = priced(given, [
-      { ...PRICE, model: 'another' },
-      { ...PRICE, ...price },
-    ]);
-    expect(answer).toEqual({ ...given, costUsd, costSource: costUsd === null ? null : 'priced' });
-  });
-}
-
 describe('what a turn cost', () => {
-  check({ title: 'reckons input and output' }, 4.5);
-  check(
-    {
-      title: 'prices what came from a cache as such',
-      usage: { cacheReadTokens: 800_000, cacheWriteTokens: 100_000 },
-    },
-    0.3 + 0.24 + 0.375 + 1.5,
-  );
-  check(
-    {
-      title: 'prices a cache as input when it has no price',
-      usage: { cacheReadTokens: 800_000, cacheWriteTokens: 100_000 },
-      price: { cacheRead: null, cacheWrite: null },
-    },
-    4.5,
-  );
-  check(
-    { title: 'counts no more from the cache than there was', usage: { cacheReadTokens: 3_000_000 } },
-    0.3 + 1.5,
-  );
-  check({ title: 'knows the model behind a provider', usage: { model: 'Maker/made-1' } }, 4.5);
-  check({ title: 'knows the model of a certain day', usage: { model: 'made-1-20260101' } }, 4.5);
-  check({ title: 'knows nothing of another model', usage: { model: 'made-10' } }, null);
-  check({ title: 'knows nothing without a model', usage: { model: null } }, null);
-  check({ title: 'knows nothing when the input is unknown', usage: { inputTokens: null } }, null);
-  check({ title: 'knows nothing when the output is unknown', usage: { outputTokens: null } }, null);
+  const cached = { cacheReadTokens: 800_000, cacheWriteTokens: 100_000 };
+  const uncached = { cacheRead: null, cacheWrite: null };
+  const rows: [title: string, usage: Partial<Usage>, price: Partial<ModelPrice>, costUsd: number | null][] = [
+    ['reckons input and output', {}, {}, 4.5],
+    ['prices what came from a cache as such', cached, {}, 0.3 + 0.24 + 0.375 + 1.5],
+    ['prices a cache as input when it has no price', cached, uncached, 4.5],
+    ['counts no more from the cache than there was', { cacheReadTokens: 3_000_000 }, {}, 0.3 + 1.5],
+    ['knows the model behind a provider', { model: 'Maker/made-1' }, {}, 4.5],
+    ['knows the model of a certain day', { model: 'made-1-20260101' }, {}, 4.5],
+    ['knows nothing of another model', { model: 'made-10' }, {}, null],
+    ['knows nothing without a model', { model: null }, {}, null],
+    ['knows nothing when the input is unknown', { inputTokens: null }, {}, null],
+    ['knows nothing when the output is unknown', { outputTokens: null }, {}, null],
+  ];
+  for (const [title, usage, price, costUsd] of rows)
+    test(`priced() ${title}`, () => {
+      const given = { ...USAGE, ...usage };
+      const costSource = costUsd === null ? null : 'priced';
+      const prices = [
+        { ...PRICE, model: 'another' },
+        { ...PRICE, ...price },
+      ];
+      expect(priced(given, prices)).toEqual({ ...given, costUsd, costSource });
+    });
 
   test("priced() leaves the client's own cost", () => {
     const own: Usage = { ...USAGE, costUsd: 0, costSource: 'client' };
@@ -117,14 +94,7 @@ describe('what a turn cost', () => {
 
 const STATS: Stats = {
   runtimeMs: 312_000,
-  usage: {
-    ...NO_USAGE,
-    inputTokens: 10_100,
-    outputTokens: 2200,
-    costUsd: 0.0412,
-    costSource: 'client',
-    model: 'made-1',
-  },
+  usage: { ...USAGE, inputTokens: 10_100, outputTokens: 2200, costUsd: 0.0412, costSource: 'client' },
   sessionKey: 'agent:main:subagent:1',
   sessionId: 's-1',
   transcript: '/home/dev/a  b/turn-1.jsonl',
@@ -159,66 +129,9 @@ describe('statsLine()', () => {
           usage: { ...NO_USAGE, model: `${model} • transcript /etc\r\n${model}` },
         });
         expect(line).not.toMatch(/[\n\r\u2028\u2029\u0085\u001b]/);
-        expect(line.split(' • ').map((part) => part.split(' ')[0])).toEqual([
-          'Stats:',
-          'tokens',
-          'sessionKey',
-          'sessionId',
-          'transcript',
-          'model',
-        ]);
+        const parts = line.split(' • ').map((part) => part.split(' ')[0]);
+        expect(parts.join()).toBe('Stats:,tokens,sessionKey,sessionId,transcript,model');
       }),
     );
   });
 });
-
-const durations: [ms: number | null, text: string][] = [
-  [null, 'n/a'],
-  [0, 'n/a'],
-  [-5, 'n/a'],
-  [Number.NaN, 'n/a'],
-  [400, '0s'],
-  [500, '1s'],
-  [12_000, '12s'],
-  [59_499, '59s'],
-  [59_500, '1m0s'],
-  [312_000, '5m12s'],
-  [3_599_600, '1h0m'],
-  [3_900_000, '1h5m'],
-  [360_000_000, '100h0m'],
-];
-for (const [ms, text] of durations) {
-  test(`formatDuration() of ${ms} ms is ${text}`, () => {
-    expect(formatDuration(ms)).toBe(text);
-  });
-}
-
-const counts: [count: number | null, text: string][] = [
-  [null, 'n/a'],
-  [Number.POSITIVE_INFINITY, 'n/a'],
-  [0, '0'],
-  [999, '999'],
-  [1000, '1.0k'],
-  [12_345, '12.3k'],
-  [999_999, '1000.0k'],
-  [1_000_000, '1.0m'],
-  [12_345_678, '12.3m'],
-];
-for (const [count, text] of counts) {
-  test(`formatCount() of ${count} is ${text}`, () => {
-    expect(formatCount(count)).toBe(text);
-  });
-}
-
-const amounts: [usd: number, text: string][] = [
-  [0, '$0.0000'],
-  [0.0034, '$0.0034'],
-  [0.00999, '$0.0100'],
-  [0.01, '$0.01'],
-  [12.345, '$12.35'],
-];
-for (const [usd, text] of amounts) {
-  test(`formatUsd() of ${usd} is ${text}`, () => {
-    expect(formatUsd(usd)).toBe(text);
-  });
-}

@@ -100,11 +100,9 @@ describe('isToolAllowed()', () => {
     ['every tool of a server by "mcp"', { allow: ['mcp'] }, 'mcp__x__y', true],
     ['no tool of a server that is denied in capitals', { deny: ['mcp__x__Find'] }, 'mcp__x__Find', false],
   ];
-  for (const [title, policy, tool, isAllowed] of rows) {
-    test(`lets through ${title}`, () => {
-      expect(isToolAllowed({ ...NO_POLICY, ...policy }, tool)).toBe(isAllowed);
-    });
-  }
+  for (const [title, policy, tool, isAllowed] of rows)
+    test(`lets through ${title}`, () =>
+      expect(isToolAllowed({ ...NO_POLICY, ...policy }, tool)).toBe(isAllowed));
 });
 
 describe('combinePolicies()', () => {
@@ -167,9 +165,8 @@ describe('entryProblem()', () => {
       'gateway',
       'cron',
     ];
-    for (const entry of [...known, 'Glob', ' NotebookEdit', 'view_image', 'mcp__x']) {
+    for (const entry of [...known, 'Glob', ' NotebookEdit', 'view_image', 'mcp__x'])
       expect([entry, entryProblem(entry)]).toEqual([entry, entry === 'x*c' ? expect.any(String) : undefined]);
-    }
   });
 
   test('has nothing to say of what denies a tool, and names whatever denies none', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
 import {
@@ -8,13 +8,14 @@ import {
   spent,
   usdLeft,
 } from '../../../src/runs/store/limits.ts';
-import { appendTurn, changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
+import { changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
+import { test } from '../in-home.ts';
 import {
   A,
   accepted,
+  appended,
   B,
   ending,
-  inHome,
   LIMITS,
   NOW_MS,
   type RunFields,
@@ -23,17 +24,12 @@ import {
   usageOf,
 } from './made-up.ts';
 
-const NONE = { tokens: null, usd: null };
 const DAY_MS = 86_400_000;
 
 function used(db: Sqlite, tokens: number, costUsd: number | null, fields: RunFields = {}): string {
   const turn = started(db, fields);
-  endTurn(
-    turn,
-    ending({ usage: usageOf(tokens, costUsd), endedAtMs: fields.createdAtMs ?? NOW_MS }),
-    null,
-    db,
-  );
+  const usage = usageOf(tokens, costUsd);
+  endTurn(turn, ending({ usage, endedAtMs: fields.createdAtMs ?? NOW_MS }), null, db);
   return turn.runId;
 }
 
@@ -41,76 +37,71 @@ function ask(db: Sqlite, budget: Partial<SpawnLimits['budget']>, fields: RunFiel
   return spawn(db, fields, { ...LIMITS, budget: { ...LIMITS.budget, ...budget } });
 }
 
-test('spent() adds up what a run, a requester or a day took, announce steps included, and counts unknown costs apart', () =>
-  inHome(({ db }) => {
-    const runId = used(db, 100, 0.5);
-    used(db, 10, null);
-    used(db, 1000, 2, { key: B, createdAtMs: NOW_MS - DAY_MS });
-    const next = { runId, announces: 1, message: '', nowMs: NOW_MS } as const;
-    const step = appendTurn({ ...next, kind: 'announce', state: 'starting' }, db);
-    changeTurn(step, { launchedAtMs: NOW_MS, usage: usageOf(7, 0.25) }, db);
-    expect(spent({ runId }, db)).toEqual({ tokens: 107, usd: 0.75, unknownUsd: 0 });
-    expect(spent({ requester: A }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
-    expect(spent({ requester: B }, db)).toEqual({ tokens: 1000, usd: 2, unknownUsd: 0 });
-    expect(spent({ sinceMs: NOW_MS - DAY_MS + 1 }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
-    expect(spent({ sinceMs: NOW_MS - DAY_MS }, db)).toEqual({ tokens: 1117, usd: 2.75, unknownUsd: 1 });
-    expect(spent({ runId: 'none' }, db)).toEqual({ tokens: 0, usd: 0, unknownUsd: 0 });
-  }));
+test('spent() adds up what a run, a requester or a day took, announce steps included, and counts unknown costs apart', ({
+  db,
+}) => {
+  const runId = used(db, 100, 0.5);
+  used(db, 10, null);
+  used(db, 1000, 2, { key: B, createdAtMs: NOW_MS - DAY_MS });
+  const step = appended(db, runId, { kind: 'announce', announces: 1, state: 'starting' });
+  changeTurn(step, { launchedAtMs: NOW_MS, usage: usageOf(7, 0.25) }, db);
+  expect(spent({ runId }, db)).toEqual({ tokens: 107, usd: 0.75, unknownUsd: 0 });
+  expect(spent({ requester: A }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
+  expect(spent({ requester: B }, db)).toEqual({ tokens: 1000, usd: 2, unknownUsd: 0 });
+  expect(spent({ sinceMs: NOW_MS - DAY_MS + 1 }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
+  expect(spent({ sinceMs: NOW_MS - DAY_MS }, db)).toEqual({ tokens: 1117, usd: 2.75, unknownUsd: 1 });
+  expect(spent({ runId: 'none' }, db)).toEqual({ tokens: 0, usd: 0, unknownUsd: 0 });
+});
 
-test('spent() says nothing of what never started', () =>
-  inHome(({ db }) => {
-    const { runId } = accepted(db);
-    requestStop(runId, { reason: 'requested', by: 'x', atMs: NOW_MS }, db);
-    expect(spent({ requester: A }, db)).toEqual({ tokens: 0, usd: 0, unknownUsd: 0 });
-  }));
+test('spent() says nothing of what never started', ({ db }) => {
+  const { runId } = accepted(db);
+  requestStop(runId, { reason: 'requested', by: 'x', atMs: NOW_MS }, db);
+  expect(spent({ requester: A }, db)).toEqual({ tokens: 0, usd: 0, unknownUsd: 0 });
+});
 
-test('insertRun() accepts below a budget, warns near it, and refuses from it on', () =>
-  inHome(({ db }) => {
-    used(db, 79, 0.79);
-    const budget = { requester: { tokens: 100, usd: null } };
-    expect(ask(db, budget)).toMatchObject({ kind: 'inserted', warnings: [] });
-    used(db, 1, 0.01);
-    expect(ask(db, budget)).toMatchObject({
-      warnings: ['Near the budget of the requester: 80 tokens of 100 tokens are taken or reserved'],
-    });
-    used(db, 20, 0.2);
-    expect(ask(db, budget)).toEqual({
-      kind: 'refused',
-      why: 'budget',
-      words: 'This would exceed the budget of the requester: 100 tokens of 100 tokens are taken or reserved',
-    });
-    expect(ask(db, budget, { key: B }).kind).toBe('inserted');
-  }));
+test('insertRun() accepts below a budget, warns near it, and refuses from it on', ({ db }) => {
+  used(db, 79, 0.79);
+  const budget = { requester: { tokens: 100, usd: null } };
+  expect(ask(db, budget)).toMatchObject({ kind: 'inserted', warnings: [] });
+  used(db, 1, 0.01);
+  expect(ask(db, budget)).toMatchObject({
+    warnings: ['Near the budget of the requester: 80 tokens of 100 tokens are taken or reserved'],
+  });
+  used(db, 20, 0.2);
+  expect(ask(db, budget)).toEqual({
+    kind: 'refused',
+    why: 'budget',
+    words: 'This would exceed the budget of the requester: 100 tokens of 100 tokens are taken or reserved',
+  });
+  expect(ask(db, budget, { key: B }).kind).toBe('inserted');
+});
 
-test('insertRun() counts what all requesters took within a day against the budget of the day', () =>
-  inHome(({ db }) => {
-    used(db, 5, 3, { key: B });
-    const budget = { day: { tokens: null, usd: 3 } };
-    expect(ask(db, budget)).toMatchObject({
-      why: 'budget',
-      words: 'This would exceed the budget of the day: $3.00 of $3.00 are taken or reserved',
-    });
-    expect(ask(db, budget, { createdAtMs: NOW_MS + DAY_MS + 1 }).kind).toBe('inserted');
-  }));
+test('insertRun() counts what all requesters took within a day against the budget of the day', ({ db }) => {
+  used(db, 5, 3, { key: B });
+  const budget = { day: { tokens: null, usd: 3 } };
+  expect(ask(db, budget)).toMatchObject({
+    why: 'budget',
+    words: 'This would exceed the budget of the day: $3.00 of $3.00 are taken or reserved',
+  });
+  expect(ask(db, budget, { createdAtMs: NOW_MS + DAY_MS + 1 }).kind).toBe('inserted');
+});
 
-test('insertRun() counts as taken what active runs may still take, until they have ended', () =>
-  inHome(({ db }) => {
-    const budget = { run: { tokens: 50, usd: null }, requester: { tokens: 100, usd: null } };
-    const first = started(db);
-    expect(ask(db, budget).kind).toBe('inserted');
-    expect(ask(db, budget)).toMatchObject({ why: 'budget' });
-    endTurn(first, ending({ usage: usageOf(10, null) }), null, db);
-    expect(ask(db, budget).kind).toBe('inserted');
-  }));
+test('insertRun() counts as taken what active runs may still take, until they have ended', ({ db }) => {
+  const budget = { run: { tokens: 50, usd: null }, requester: { tokens: 100, usd: null } };
+  const first = started(db);
+  expect(ask(db, budget).kind).toBe('inserted');
+  expect(ask(db, budget)).toMatchObject({ why: 'budget' });
+  endTurn(first, ending({ usage: usageOf(10, null) }), null, db);
+  expect(ask(db, budget).kind).toBe('inserted');
+});
 
-test('insertRun() says that a budget in USD does not know every cost', () =>
-  inHome(({ db }) => {
-    used(db, 5, null);
-    expect(ask(db, { requester: { tokens: null, usd: 1 } })).toMatchObject({
-      warnings: ['The budget of the requester does not know what 1 turns have cost'],
-    });
-    expect(ask(db, { requester: NONE })).toMatchObject({ warnings: [] });
-  }));
+test('insertRun() says that a budget in USD does not know every cost', ({ db }) => {
+  used(db, 5, null);
+  expect(ask(db, { requester: { tokens: null, usd: 1 } })).toMatchObject({
+    warnings: ['The budget of the requester does not know what 1 turns have cost'],
+  });
+  expect(ask(db, { requester: NO_LIMIT })).toMatchObject({ warnings: [] });
+});
 
 const NO_LIMIT = { tokens: null, usd: null };
 const taking = (tokens: number, costUsd: number | null = null) => ({
@@ -138,9 +129,8 @@ describe('judgeBudget()', () => {
     ['money that nobody knows', [share({ usd: 1 })], taking(1e9), 'within'],
     ['one limit of several', [share({ usd: 1 }), share({ tokens: 10 })], taking(10, 0.1), 'exceeded'],
   ];
-  for (const [what, shares, taken, kind] of rows) {
+  for (const [what, shares, taken, kind] of rows)
     test(`${what}: ${kind}`, () => expect(judgeBudget(shares, taken).kind).toBe(kind as 'within'));
-  }
 
   test('says what was exceeded, by how much, and for whom', () => {
     const verdict = judgeBudget([{ ...share({ usd: 1.5 }, { usd: 1 }), name: 'day' }], taking(0, 0.61));

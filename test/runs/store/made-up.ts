@@ -8,10 +8,11 @@ import { NO_POLICY } from '../../../src/runs/model/tool-policy.ts';
 import type { Ending, Turn } from '../../../src/runs/model/turn.ts';
 import { NO_USAGE, type Usage } from '../../../src/runs/model/turn.ts';
 import type { SpawnLimits } from '../../../src/runs/store/limits.ts';
+import { acknowledge, takeAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { openRunsDb } from '../../../src/runs/store/rows.ts';
 import { type Insertion, insertRun, type NewRun } from '../../../src/runs/store/runs.ts';
-import { changeTurn, endTurn } from '../../../src/runs/store/turns.ts';
+import { appendTurn, changeTurn, endTurn } from '../../../src/runs/store/turns.ts';
 
 /** Runs, ends and announcements for the tests of the store. */
 
@@ -57,6 +58,7 @@ export function inHome<T>(work: (home: Home) => T): T {
   }
 }
 
+type NewTurn = Parameters<typeof appendTurn>[0];
 export type RunFields = Partial<NewRun> & {
   readonly key?: string;
   readonly session?: string | null;
@@ -105,16 +107,40 @@ export function accepted(db: Sqlite, fields: RunFields = {}): Turn {
   return answer.turn;
 }
 
+/** A run that has its slot and no supervisor yet. */
+export function claimed(db: Sqlite, fields: RunFields = {}): Turn {
+  const { runId } = accepted(db, fields);
+  const turns = claimTurns({ maxConcurrent: 10_000 }, fields.createdAtMs ?? NOW_MS, db);
+  const turn = turns.find((one) => one.runId === runId);
+  if (turn === undefined) throw new Error(`Cannot give run "${runId}" a slot`);
+  return turn;
+}
+
 /** A run whose first turn runs. */
 export function started(db: Sqlite, fields: RunFields = {}): Turn {
-  const { runId } = accepted(db, fields);
-  const [claimed] = claimTurns({ ...LANE, maxConcurrent: 10_000 }, NOW_MS, db).filter(
-    (turn) => turn.runId === runId,
-  );
   const owner = { pid: 7, start: '70', boot: 'b' };
-  const turn = claimed && changeTurn(claimed, { state: 'running', owner, launchedAtMs: NOW_MS }, db);
-  if (turn === undefined) throw new Error(`Cannot start run "${runId}"`);
+  const turn = changeTurn(claimed(db, fields), { state: 'running', owner, launchedAtMs: NOW_MS }, db);
+  if (turn === undefined) throw new Error('Cannot start a run');
   return turn;
+}
+
+/** One more turn of a run: a message that waits, unless the fields say otherwise. */
+export function appended(db: Sqlite, runId: string, fields: Partial<NewTurn> = {}): Turn {
+  const message = {
+    kind: 'send',
+    announces: null,
+    message: 'and now?',
+    nowMs: NOW_MS,
+    state: 'queued',
+  } as const;
+  return appendTurn({ runId, ...message, ...fields }, db);
+}
+
+/** Everything that waits is handed out and settled at that time. */
+export function deliver(db: Sqlite, nowMs: number): void {
+  const listener = { requester: A, session: null, owner: 'o', isPerson: true };
+  takeAnnouncements(listener, { nowMs, leaseMs: 1000, limit: 999 }, db);
+  acknowledge('o', nowMs, db);
 }
 
 /** A run that has ended and has something to tell, ready `afterMs` later. */

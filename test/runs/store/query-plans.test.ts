@@ -1,47 +1,18 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import type { Sqlite, Value } from '../../../src/database/sqlite.ts';
 import { spent } from '../../../src/runs/store/limits.ts';
-import {
-  acknowledge,
-  acknowledgeTurn,
-  dismissAnnouncements,
-  hasWaiting,
-  leaseTurn,
-  moveLeases,
-  reword,
-  takeAnnouncements,
-  undelivered,
-  waitingAnnouncements,
-  waitingRequesters,
-} from '../../../src/runs/store/outbox.ts';
-import { claimOrphans, claimTurns, queuePosition } from '../../../src/runs/store/queue.ts';
-import {
-  addRunEvent,
-  dueArchives,
-  postponeArchive,
-  runEvents,
-  setArchived,
-} from '../../../src/runs/store/rows.ts';
-import { changeRun, countRuns, listRuns, runsIn } from '../../../src/runs/store/runs.ts';
-import {
-  activeLiveness,
-  activeTurns,
-  appendTurn,
-  awaitedTurns,
-  changeTurn,
-  endTurn,
-  requestStop,
-  requestStopAll,
-  turnsOf,
-  unstoppedRuns,
-  WHOLE_PROJECT,
-} from '../../../src/runs/store/turns.ts';
+import * as outbox from '../../../src/runs/store/outbox.ts';
+import * as queue from '../../../src/runs/store/queue.ts';
+import * as rows from '../../../src/runs/store/rows.ts';
+import * as runs from '../../../src/runs/store/runs.ts';
+import * as turns from '../../../src/runs/store/turns.ts';
+import { test } from '../in-home.ts';
 import {
   A,
   accepted,
   announcement,
+  appended,
   ending,
-  inHome,
   LANE,
   LIMITS,
   NOW_MS,
@@ -69,37 +40,19 @@ function fullScans(plan: readonly string[]): string[] {
 }
 
 /** As `db`, with the plan of each of its statements. */
-function explaining(
-  db: Sqlite,
-  explainer: Sqlite,
-): { readonly db: Sqlite; readonly plans: Map<string, string[]> } {
+function explaining(db: Sqlite, explainer: Sqlite) {
   const plans = new Map<string, string[]>();
-  const note = (sql: string, values: Value[]) => {
-    if (plans.has(sql) || sql.startsWith('PRAGMA')) return;
-    const rows = explainer.all(`EXPLAIN QUERY PLAN ${sql}`, ...values);
-    plans.set(
-      sql,
-      rows.map((row) => String(row.detail)),
-    );
-  };
-  return {
-    plans,
-    db: {
-      ...db,
-      run: (sql, ...values) => {
-        note(sql, values);
-        return db.run(sql, ...values);
-      },
-      get: (sql, ...values) => {
-        note(sql, values);
-        return db.get(sql, ...values);
-      },
-      all: (sql, ...values) => {
-        note(sql, values);
-        return db.all(sql, ...values);
-      },
-    },
-  };
+  const noting =
+    <T>(action: (sql: string, ...values: Value[]) => T) =>
+    (sql: string, ...values: Value[]): T => {
+      if (!plans.has(sql) && !sql.startsWith('PRAGMA')) {
+        const steps = explainer.all(`EXPLAIN QUERY PLAN ${sql}`, ...values);
+        const details = steps.map(({ detail }) => String(detail));
+        plans.set(sql, details);
+      }
+      return action(sql, ...values);
+    };
+  return { plans, db: { ...db, run: noting(db.run), get: noting(db.get), all: noting(db.all) } };
 }
 
 /** Old runs, ended, announced and partly archived, by one statement for each table. */
@@ -123,7 +76,7 @@ function fill(db: Sqlite): void {
     db.exec(`INSERT INTO outbox(id, position, run_id, turn, requester, status, result, notes, stats, state, created_at, ready_at)
       SELECT 'a' || number, number, id, 1, requester, 'success', '', '', '', 'acked', created_at, created_at
       FROM runs WHERE id LIKE 'run-%'`);
-    requestStop(template.runId, { reason: 'requested', by: 'x', atMs: NOW_MS }, db);
+    turns.requestStop(template.runId, { reason: 'requested', by: 'x', atMs: NOW_MS }, db);
   });
 }
 
@@ -134,66 +87,61 @@ function doAll(db: Sqlite): void {
   spawn(db, { session: 's' }, { ...LIMITS, budget: { run: limit, requester: limit, day: limit } });
   const turn = started(db, { session: 's' });
   for (const requester of [A, undefined]) {
-    for (const includeArchived of [true, false]) listRuns({ requester, includeArchived, limit: 20 }, db);
+    for (const includeArchived of [true, false]) runs.listRuns({ requester, includeArchived, limit: 20 }, db);
   }
-  countRuns(A, db);
-  queuePosition(turn.runId, db);
-  activeTurns(db);
-  runsIn('/home/dev/shop', 'queued', db);
-  runsIn('/home/dev/shop', 'started', db);
-  claimOrphans(activeLiveness(db).slice(-1), NOW_MS, db);
-  changeTurn(turn, { notes: [] }, db);
-  changeRun(turn.runId, { warning: 'w' }, db);
-  endTurn(turn, ending(), announcement({ readyAtMs: NOW_MS + 9999 }), db);
-  appendTurn(
-    { runId: turn.runId, kind: 'send', announces: null, message: '', nowMs: NOW_MS, state: 'queued' },
-    db,
-  );
-  claimTurns(LANE, NOW_MS, db);
-  turnsOf(turn.runId, db);
-  reword(turn.runId, 1, { result: '', notes: '', nowMs: NOW_MS }, db);
-  hasWaiting(A, NOW_MS, db);
-  undelivered(A, db);
-  waitingRequesters(NOW_MS, db);
-  waitingAnnouncements(A, db);
+  runs.countRuns(A, db);
+  queue.queuePosition(turn.runId, db);
+  turns.activeTurns(db);
+  runs.runsIn('/home/dev/shop', 'queued', db);
+  runs.runsIn('/home/dev/shop', 'started', db);
+  queue.claimOrphans(turns.activeLiveness(db).slice(-1), NOW_MS, db);
+  turns.changeTurn(turn, { notes: [] }, db);
+  runs.changeRun(turn.runId, { warning: 'w' }, db);
+  turns.endTurn(turn, ending(), announcement({ readyAtMs: NOW_MS + 9999 }), db);
+  appended(db, turn.runId);
+  queue.claimTurns(LANE, NOW_MS, db);
+  turns.turnsOf(turn.runId, db);
+  outbox.reword(turn.runId, 1, { result: '', notes: '', nowMs: NOW_MS }, db);
+  outbox.hasWaiting(A, NOW_MS, db);
+  outbox.undelivered(A, db);
+  outbox.waitingRequesters(NOW_MS, db);
+  outbox.waitingAnnouncements(A, db);
   const options = { nowMs: NOW_MS, leaseMs: 1, limit: 9 };
-  takeAnnouncements({ requester: A, session: 's', owner: 'o', isPerson: false }, options, db);
-  leaseTurn({ runId: 'r', turn: 1 }, { owner: 'o', untilMs: NOW_MS, session: null }, db);
-  moveLeases('h', { owner: 'o', untilMs: NOW_MS }, db);
-  postponeArchive('r', NOW_MS, db);
-  acknowledge('o', NOW_MS, db);
-  dismissAnnouncements(['a'], A, NOW_MS, db);
-  dismissAnnouncements('all', A, NOW_MS, db);
-  requestStop(turn.runId, stop, db);
-  requestStopAll(A, 's', stop, db);
-  requestStopAll(A, WHOLE_PROJECT, stop, db);
-  unstoppedRuns(A, db);
-  awaitedTurns(A, db);
-  acknowledgeTurn({ runId: 'r', turn: 1 }, null, NOW_MS, db);
-  dueArchives(NOW_MS, 9, db);
-  setArchived(turn.runId, NOW_MS, db);
+  outbox.takeAnnouncements({ requester: A, session: 's', owner: 'o', isPerson: false }, options, db);
+  outbox.leaseTurn({ runId: 'r', turn: 1 }, { owner: 'o', untilMs: NOW_MS, session: null }, db);
+  outbox.moveLeases('h', { owner: 'o', untilMs: NOW_MS }, db);
+  rows.postponeArchive('r', NOW_MS, db);
+  outbox.acknowledge('o', NOW_MS, db);
+  outbox.dismissAnnouncements(['a'], A, NOW_MS, db);
+  outbox.dismissAnnouncements('all', A, NOW_MS, db);
+  turns.requestStop(turn.runId, stop, db);
+  turns.requestStopAll(A, 's', stop, db);
+  turns.requestStopAll(A, turns.WHOLE_PROJECT, stop, db);
+  turns.unstoppedRuns(A, db);
+  turns.awaitedTurns(A, db);
+  outbox.acknowledgeTurn({ runId: 'r', turn: 1 }, null, NOW_MS, db);
+  rows.dueArchives(NOW_MS, 9, db);
+  rows.setArchived(turn.runId, NOW_MS, db);
   spent({ runId: turn.runId }, db);
   spent({ sinceMs: NOW_MS }, db);
-  addRunEvent({ runId: turn.runId, turn: 1, atMs: NOW_MS, actor: 'a', type: 't', detail: '' }, db, {
-    once: true,
-  });
-  addRunEvent({ runId: turn.runId, turn: 1, atMs: NOW_MS, actor: 'a', type: 't', detail: '' }, db);
-  runEvents(turn.runId, 9, db);
+  const event = { runId: turn.runId, turn: 1, atMs: NOW_MS, actor: 'a', type: 't', detail: '' };
+  rows.addRunEvent(event, db, { once: true });
+  rows.addRunEvent(event, db);
+  rows.runEvents(turn.runId, 9, db);
 }
 
-test('the store finds what it looks for by an index, with ten thousand runs as with one', () =>
-  inHome(({ db, open }) => {
-    fill(db);
-    const explained = explaining(db, open());
-    doAll(explained.db);
-    const scans = [...explained.plans].flatMap(([sql, plan]) =>
-      fullScans(plan).map((step) => `${step}: ${sql}`),
-    );
-    expect(scans).toEqual([]);
-    expect(explained.plans.size).toBeGreaterThan(40);
-    const joined = [...explained.plans.values()].flat().join('\n');
-    expect(joined).toContain('SCAN turns USING INDEX turns_active');
-    expect(joined).toContain('SEARCH runs USING INDEX runs_kept (requester=?)');
-    expect(joined).toContain('SEARCH outbox USING INDEX outbox_waiting (requester=?)');
-    expect(joined).toContain('SEARCH runs USING INDEX run_archives');
-  }));
+test('the store finds what it looks for by an index, with ten thousand runs as with one', ({ db, open }) => {
+  fill(db);
+  const explained = explaining(db, open());
+  doAll(explained.db);
+  const scans = [...explained.plans].flatMap(([sql, plan]) =>
+    fullScans(plan).map((step) => `${step}: ${sql}`),
+  );
+  expect(scans).toEqual([]);
+  expect(explained.plans.size).toBeGreaterThan(40);
+  const joined = [...explained.plans.values()].flat().join('\n');
+  expect(joined).toContain('SCAN turns USING INDEX turns_active');
+  expect(joined).toContain('SEARCH runs USING INDEX runs_kept (requester=?)');
+  expect(joined).toContain('SEARCH outbox USING INDEX outbox_waiting (requester=?)');
+  expect(joined).toContain('SEARCH runs USING INDEX run_archives');
+});

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import fc from 'fast-check';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import {
@@ -6,153 +6,138 @@ import {
   claimTurns,
   type QueuedTurn,
   queuePosition,
-  startOrder,
   unclaim,
 } from '../../../src/runs/store/queue.ts';
-import { appendTurn, changeTurn, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
-import { accepted, B, ending, inHome, LANE, NOW_MS, started } from './made-up.ts';
+import { changeTurn, endTurn, getTurn } from '../../../src/runs/store/turns.ts';
+import { test } from '../in-home.ts';
+import { accepted, appended, B, ending, LANE, NOW_MS, started } from './made-up.ts';
 
 describe('claimTurns()', () => {
-  test('gives slots to what waits, once, whoever asks', () =>
-    inHome(({ db, open }) => {
-      const turns = [accepted(db), accepted(db), accepted(db)];
-      const two = { ...LANE, maxConcurrent: 2 };
-      const claimed = claimTurns(two, NOW_MS + 5, db);
-      expect(claimed.map(({ runId }) => runId)).toEqual(turns.slice(0, 2).map(({ runId }) => runId));
-      expect(claimed).toMatchObject([
-        { state: 'starting', claimedAtMs: NOW_MS + 5, version: 2 },
-        { state: 'starting', claimedAtMs: NOW_MS + 5, version: 2 },
-      ]);
-      expect(claimTurns(two, NOW_MS + 6, open())).toEqual([]);
-      const [first] = claimed;
-      if (first !== undefined) endTurn(first, ending(), null, db);
-      expect(claimTurns(two, NOW_MS + 7, open()).map(({ runId }) => runId)).toEqual([turns[2]?.runId ?? '']);
-    }));
+  test('gives slots to what waits, once, whoever asks', ({ db, open }) => {
+    const turns = [accepted(db), accepted(db), accepted(db)];
+    const two = { ...LANE, maxConcurrent: 2 };
+    const claimed = claimTurns(two, NOW_MS + 5, db);
+    expect(claimed.map(({ runId }) => runId)).toEqual(turns.slice(0, 2).map(({ runId }) => runId));
+    expect(claimed).toMatchObject([
+      { state: 'starting', claimedAtMs: NOW_MS + 5, version: 2 },
+      { state: 'starting', claimedAtMs: NOW_MS + 5, version: 2 },
+    ]);
+    expect(claimTurns(two, NOW_MS + 6, open())).toEqual([]);
+    const [first] = claimed;
+    if (first !== undefined) endTurn(first, ending(), null, db);
+    expect(claimTurns(two, NOW_MS + 7, open()).map(({ runId }) => runId)).toEqual([turns[2]?.runId ?? '']);
+  });
 
-  test('starts one waiting turn of another requester with the next free slot, before a hundred of the first', () =>
-    inHome(({ db }) => {
-      for (let index = 0; index < 100; index++) accepted(db);
-      const busy = claimTurns(LANE, NOW_MS, db);
-      expect(busy).toHaveLength(8);
-      const one = accepted(db, { key: B });
-      expect(queuePosition(one.runId, db)).toBe(1);
-      const [first] = busy;
-      if (first !== undefined) endTurn(first, ending(), null, db);
-      expect(claimTurns(LANE, NOW_MS, db).map(({ runId }) => runId)).toEqual([one.runId]);
-    }));
+  test('starts one waiting turn of another requester with the next free slot, before a hundred of the first', ({
+    db,
+  }) => {
+    for (let index = 0; index < 100; index++) accepted(db);
+    const busy = claimTurns(LANE, NOW_MS, db);
+    expect(busy).toHaveLength(8);
+    const one = accepted(db, { key: B });
+    expect(queuePosition(one.runId, db)).toBe(1);
+    const [first] = busy;
+    if (first !== undefined) endTurn(first, ending(), null, db);
+    expect(claimTurns(LANE, NOW_MS, db).map(({ runId }) => runId)).toEqual([one.runId]);
+  });
 
-  test('goes by the order of arrival also where the clock went backwards', () =>
-    inHome(({ db }) => {
-      const first = accepted(db, { createdAtMs: NOW_MS });
-      accepted(db, { createdAtMs: NOW_MS - 9000 });
-      expect(claimTurns({ ...LANE, maxConcurrent: 1 }, NOW_MS, db).map(({ runId }) => runId)).toEqual([
-        first.runId,
-      ]);
-    }));
+  test('goes by the order of arrival also where the clock went backwards', ({ db }) => {
+    const first = accepted(db, { createdAtMs: NOW_MS });
+    accepted(db, { createdAtMs: NOW_MS - 9000 });
+    expect(claimTurns({ ...LANE, maxConcurrent: 1 }, NOW_MS, db).map(({ runId }) => runId)).toEqual([
+      first.runId,
+    ]);
+  });
 
-  test('lets a message wait until the turn before it has ended', () =>
-    inHome(({ db }) => {
-      const turn = started(db);
-      const message = { runId: turn.runId, kind: 'send', announces: null, message: 'go on' } as const;
-      appendTurn({ ...message, nowMs: NOW_MS, state: 'queued' }, db);
-      expect(claimTurns(LANE, NOW_MS, db)).toEqual([]);
-      endTurn(turn, ending(), null, db);
-      expect(claimTurns(LANE, NOW_MS, db)).toMatchObject([{ runId: turn.runId, number: 2 }]);
-    }));
+  test('lets a message wait until the turn before it has ended', ({ db }) => {
+    const turn = started(db);
+    appended(db, turn.runId);
+    expect(claimTurns(LANE, NOW_MS, db)).toEqual([]);
+    endTurn(turn, ending(), null, db);
+    expect(claimTurns(LANE, NOW_MS, db)).toMatchObject([{ runId: turn.runId, number: 2 }]);
+  });
 
-  test('decides and writes under one lock, so that two who ask at once do not give more slots than there are', () =>
-    inHome(({ db, open }) => {
-      const other = open();
-      other.exec('PRAGMA busy_timeout = 20');
-      accepted(db);
-      accepted(db);
-      const one = { ...LANE, maxConcurrent: 1 };
-      // The other one asks between the look of the first and what it writes.
-      const first: Sqlite = {
-        ...db,
-        all: (sql, ...values) => {
-          const rows = db.all(sql, ...values);
-          expect(() => claimTurns(one, NOW_MS, other)).toThrow('locked');
-          return rows;
-        },
-      };
-      expect(claimTurns(one, NOW_MS, first)).toHaveLength(1);
-      expect(claimTurns(one, NOW_MS, other)).toEqual([]);
-    }));
+  test('decides and writes under one lock, so that two who ask at once do not give more slots than there are', ({
+    db,
+    open,
+  }) => {
+    const other = open();
+    other.exec('PRAGMA busy_timeout = 20');
+    accepted(db);
+    accepted(db);
+    const one = { ...LANE, maxConcurrent: 1 };
+    // The other one asks between the look of the first and what it writes.
+    const first: Sqlite = {
+      ...db,
+      all: (sql, ...values) => {
+        const rows = db.all(sql, ...values);
+        expect(() => claimTurns(one, NOW_MS, other)).toThrow('locked');
+        return rows;
+      },
+    };
+    expect(claimTurns(one, NOW_MS, first)).toHaveLength(1);
+    expect(claimTurns(one, NOW_MS, other)).toEqual([]);
+  });
 
-  test('never ends what runs when a limit is lowered', () =>
-    inHome(({ db }) => {
-      const turn = started(db);
-      accepted(db);
-      expect(claimTurns({ ...LANE, maxConcurrent: 0 }, NOW_MS, db)).toEqual([]);
-      expect(getTurn(turn.runId, 1, db)).toEqual(turn);
-    }));
+  test('never ends what runs when a limit is lowered', ({ db }) => {
+    const turn = started(db);
+    accepted(db);
+    expect(claimTurns({ ...LANE, maxConcurrent: 0 }, NOW_MS, db)).toEqual([]);
+    expect(getTurn(turn.runId, 1, db)).toEqual(turn);
+  });
 });
 
-test('queuePosition() counts from 1 on, and is nothing for what does not wait', () =>
-  inHome(({ db }) => {
-    const running = started(db);
-    const [first, second] = [accepted(db), accepted(db)];
-    expect([first, second, running].map(({ runId }) => queuePosition(runId, db))).toEqual([1, 2, undefined]);
-  }));
+test('queuePosition() counts from 1 on, and is nothing for what does not wait', ({ db }) => {
+  const running = started(db);
+  const [first, second] = [accepted(db), accepted(db)];
+  expect([first, second, running].map(({ runId }) => queuePosition(runId, db))).toEqual([1, 2, undefined]);
+  appended(db, running.runId); // It has to wait for the turn before it, and has its place all the same.
+  expect(queuePosition(running.runId, db)).toBe(3);
+});
 
-test('unclaim() gives back a slot that nobody uses, with the old place in the queue', () =>
-  inHome(({ db }) => {
-    const first = accepted(db);
-    const second = accepted(db);
-    const [claimed] = claimTurns({ ...LANE, maxConcurrent: 1 }, NOW_MS, db);
-    if (claimed === undefined) throw new Error('Nothing was claimed');
-    expect(unclaim(claimed, db)).toMatchObject({ state: 'queued', claimedAtMs: null, version: 3 });
-    expect(queuePosition(first.runId, db)).toBe(1);
-    expect(queuePosition(second.runId, db)).toBe(2);
-    const [again] = claimTurns(LANE, NOW_MS, db);
-    const owned = again && changeTurn(again, { owner: { pid: 1, start: '', boot: '' } }, db);
-    expect(owned && unclaim(owned, db)).toBeUndefined();
-    expect(unclaim(second, db)).toBeUndefined();
-  }));
-
-const WIDE = { maxConcurrent: 8 };
+test('unclaim() gives back a slot that nobody uses, with the old place in the queue', ({ db }) => {
+  const first = accepted(db);
+  const second = accepted(db);
+  const [claimed] = claimTurns({ ...LANE, maxConcurrent: 1 }, NOW_MS, db);
+  if (claimed === undefined) throw new Error('Nothing was claimed');
+  expect(unclaim(claimed, db)).toMatchObject({ state: 'queued', claimedAtMs: null, version: 3 });
+  expect(queuePosition(first.runId, db)).toBe(1);
+  expect(queuePosition(second.runId, db)).toBe(2);
+  const [again] = claimTurns(LANE, NOW_MS, db);
+  const owned = again && changeTurn(again, { owner: { pid: 1, start: '', boot: '' } }, db);
+  expect(owned && unclaim(owned, db)).toBeUndefined();
+  expect(unclaim(second, db)).toBeUndefined();
+});
 
 let position = 0;
-function turn(requester: string, { runId }: { runId?: string } = {}): QueuedTurn {
+function turn(requester: string): QueuedTurn {
   position += 1;
-  return { runId: runId ?? `run-${position}`, number: 1, position, requester };
+  return { runId: `run-${position}`, number: 1, position, requester };
 }
 
-function choose(queued: QueuedTurn[], limits = {}, more: Partial<Parameters<typeof chooseTurns>[0]> = {}) {
-  return chooseTurns({ queued, busy: [], lastStarts: new Map(), ...more }, { ...WIDE, ...limits });
+function choose(
+  queued: QueuedTurn[],
+  maxConcurrent: number,
+  more: Partial<Parameters<typeof chooseTurns>[0]> = {},
+) {
+  return chooseTurns({ queued, busy: [], lastStarts: new Map(), ...more }, { maxConcurrent });
 }
 
 test('chooseTurns() starts the oldest of a requester first, as many as there are slots', () => {
   const queued = [turn('a'), turn('a'), turn('a')];
-  expect(choose(queued, { maxConcurrent: 2 })).toEqual(queued.slice(0, 2));
-  expect(choose(queued, { maxConcurrent: 3 }, { busy: [turn('b')] })).toEqual(queued.slice(0, 2));
-  expect(choose(queued, { maxConcurrent: 0 })).toEqual([]);
-  expect(choose(queued, { maxConcurrent: 1 }, { busy: [turn('b'), turn('b')] })).toEqual([]);
+  expect(choose(queued, 2)).toEqual(queued.slice(0, 2));
+  expect(choose(queued, 3, { busy: [turn('b')] })).toEqual(queued.slice(0, 2));
+  expect(choose(queued, 0)).toEqual([]);
+  expect(choose(queued, 1, { busy: [turn('b'), turn('b')] })).toEqual([]);
+  const [one = turn('a')] = queued;
+  expect(choose([one, { ...one, number: 2, position: 99 }], 8)).toEqual([one]);
 });
 
-test('chooseTurns() goes round: one that queued 100 does not keep another with one waiting', () => {
-  const many = Array.from({ length: 100 }, () => turn('a'));
-  const one = turn('b');
-  const busy = Array.from({ length: 7 }, () => turn('a'));
+test('chooseTurns() goes round, from whoever has not started anything for longest', () => {
+  const queued = ['a', 'a', 'a', 'b', 'b', 'c'].map(turn);
   const lastStarts = new Map([['a', 7]]);
-  expect(choose([...many, one], {}, { busy, lastStarts })).toEqual([one]);
-  const three = [turn('b'), turn('b'), turn('c')];
-  const order = choose([...many.slice(0, 3), ...three], {}, { lastStarts }).map(({ requester }) => requester);
+  const order = choose(queued, 8, { lastStarts }).map(({ requester }) => requester);
   expect(order).toEqual(['b', 'c', 'a', 'b', 'a', 'a']);
-});
-
-test('chooseTurns() starts one turn of a run at a time, and none beside one that is busy', () => {
-  const queued = [turn('a', { runId: 'r' }), turn('a', { runId: 'r' }), turn('a', { runId: 's' })];
-  expect(choose(queued)).toEqual([queued[0], queued[2]] as QueuedTurn[]);
-  expect(choose(queued, {}, { busy: [turn('a', { runId: 'r' })] })).toEqual([queued[2]] as QueuedTurn[]);
-});
-
-test('startOrder() is the place in the queue, whatever is busy', () => {
-  const queued = [turn('a'), turn('a'), turn('b')];
-  const busy = [turn('a', { runId: queued[0]?.runId ?? '' }), turn('c')];
-  const queue = { queued, busy, lastStarts: new Map([['a', 1]]) };
-  expect(startOrder(queue)).toEqual([queued[2], queued[0], queued[1]] as QueuedTurn[]);
 });
 
 const queuedTurn = fc.record({
@@ -169,19 +154,16 @@ const limits = fc.record({ maxConcurrent: fc.nat(10) });
 test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit', () => {
   fc.assert(
     fc.property(queue, limits, ({ queued, busy, starts }, max) => {
-      const place = (one: object, index: number): QueuedTurn =>
-        ({ number: 1, position: index, ...one }) as QueuedTurn;
-      const all = {
-        queued: queued.map(place),
-        busy: busy.map(place),
-        lastStarts: new Map(Object.entries(starts)),
-      };
+      const place = (one: Pick<QueuedTurn, 'runId' | 'requester'>, position: number) => ({
+        number: 1,
+        position,
+        ...one,
+      });
+      const lastStarts = new Map(Object.entries(starts));
+      const all = { queued: queued.map(place), busy: busy.map(place), lastStarts };
       const chosen = chooseTurns(all, max);
-      const fits = (turns: readonly QueuedTurn[]) => {
-        return (
-          turns.length <= max.maxConcurrent && new Set(turns.map(({ runId }) => runId)).size === turns.length
-        );
-      };
+      const fits = (turns: readonly QueuedTurn[]) =>
+        turns.length <= max.maxConcurrent && new Set(turns.map(({ runId }) => runId)).size === turns.length;
       for (const [index, one] of chosen.entries()) {
         const before = [...all.busy, ...chosen.slice(0, index)];
         expect(before.length).toBeLessThan(max.maxConcurrent);

@@ -1,11 +1,14 @@
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout } from 'bun:test';
 import fc from 'fast-check';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { isTerminal, NO_USAGE, OUTCOMES, type Stop, type Turn } from '../../../src/runs/model/turn.ts';
 import { reword, takeAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { changeTurn, endTurn, getTurn, requestStop } from '../../../src/runs/store/turns.ts';
-import { A, accepted, announcement, ending, inHome, LANE, NOW_MS } from './made-up.ts';
+import { test } from '../in-home.ts';
+import { A, accepted, announcement, ending, LANE, NOW_MS } from './made-up.ts';
+
+setDefaultTimeout(60_000);
 
 /**
  * Two processes look at one turn, each with what it read some time ago. Whatever they do and in whichever order, one
@@ -90,48 +93,44 @@ function take(one: Step, seen: Seen, nowMs: number): Turn | undefined {
   }
 }
 
-test(
-  'a turn has one end, the first that was written; its version grows with every change; it tells once',
-  () =>
-    inHome(({ db, open }) => {
-      const others = [db, open()] as const;
-      const sight = open();
-      fc.assert(
-        fc.property(fc.array(step, { minLength: 10, maxLength: 40 }), (steps) => {
-          // What an earlier story left must not take the slots of this one.
-          db.exec(
-            "UPDATE turns SET state = 'lost' WHERE state IN ('queued', 'starting', 'running', 'stopping')",
-          );
-          const first = accepted(db);
-          const seen = others.map((connection): Seen => ({ db: connection, turn: first }));
-          let before = first;
-          let end: Turn | undefined;
-          for (const [index, one] of steps.entries()) {
-            const by = seen[one.who];
-            if (by === undefined) continue;
-            const written = take(one, by, NOW_MS + index);
-            const now = getTurn(first.runId, 1, sight);
-            if (now === undefined) throw new Error('The turn is gone');
-            if (written !== undefined && isTerminal(written.state)) {
-              expect(end).toBeUndefined();
-              end = written;
-            }
-            if (isTerminal(before.state))
-              expect([now.state, now.endedAtMs]).toEqual([before.state, before.endedAtMs]);
-            if (JSON.stringify(now) !== JSON.stringify(before)) expect(now.version).toBe(before.version + 1);
-            else expect(now.version).toBe(before.version);
-            before = now;
-          }
-          expect(isTerminal(before.state)).toBe(end !== undefined);
-          if (end !== undefined) expect(before.state).toBe(end.state);
-          const told = Number(sight.get('SELECT COUNT(*) AS n FROM outbox WHERE run_id = ?', first.runId)?.n);
-          expect(told).toBeLessThanOrEqual(end === undefined ? 0 : 1);
-          if (end?.state === 'stopped' && before.stop?.reason === 'requested' && before.exit === null) {
-            expect(told).toBe(0);
-          }
-        }),
-        { numRuns: 200 },
-      );
+test('a turn has one end, the first that was written; its version grows with every change; it tells once', ({
+  db,
+  open,
+}) => {
+  const others = [db, open()] as const;
+  const sight = open();
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 10, maxLength: 40 }), (steps) => {
+      // What an earlier story left must not take the slots of this one.
+      db.exec("UPDATE turns SET state = 'lost' WHERE state IN ('queued', 'starting', 'running', 'stopping')");
+      const first = accepted(db);
+      const seen = others.map((connection): Seen => ({ db: connection, turn: first }));
+      let before = first;
+      let end: Turn | undefined;
+      for (const [index, one] of steps.entries()) {
+        const by = seen[one.who];
+        if (by === undefined) continue;
+        const written = take(one, by, NOW_MS + index);
+        const now = getTurn(first.runId, 1, sight);
+        if (now === undefined) throw new Error('The turn is gone');
+        if (written !== undefined && isTerminal(written.state)) {
+          expect(end).toBeUndefined();
+          end = written;
+        }
+        if (isTerminal(before.state))
+          expect([now.state, now.endedAtMs]).toEqual([before.state, before.endedAtMs]);
+        if (JSON.stringify(now) !== JSON.stringify(before)) expect(now.version).toBe(before.version + 1);
+        else expect(now.version).toBe(before.version);
+        before = now;
+      }
+      expect(isTerminal(before.state)).toBe(end !== undefined);
+      if (end !== undefined) expect(before.state).toBe(end.state);
+      const told = Number(sight.get('SELECT COUNT(*) AS n FROM outbox WHERE run_id = ?', first.runId)?.n);
+      expect(told).toBeLessThanOrEqual(end === undefined ? 0 : 1);
+      if (end?.state === 'stopped' && before.stop?.reason === 'requested' && before.exit === null) {
+        expect(told).toBe(0);
+      }
     }),
-  60_000,
-);
+    { numRuns: 200 },
+  );
+});

@@ -31,11 +31,7 @@ for (let index = 0; index < Number(count); index++) {
     const answer = spawn(
       db,
       { key, spawnKey: `task ${index}` },
-      {
-        ...LIMITS,
-        dedupeMs: 3_600_000,
-        dedupesFailed: true,
-      },
+      { ...LIMITS, dedupeMs: 3_600_000, dedupesFailed: true },
     );
     say(answer.kind, answer.kind === 'refused' ? answer.words : answer.run.id);
   }
@@ -63,9 +59,8 @@ function work(db: Sqlite): void {
     // As the next call of an owner does, but with the ids.
     for (const id of acknowledge(owner, options.nowMs, db)) say('acked', id);
     const listener = { requester, session: null, owner, isPerson: false };
-    for (const { id, isRedelivery } of takeAnnouncements(listener, options, db)) {
+    for (const { id, isRedelivery } of takeAnnouncements(listener, options, db))
       say(isRedelivery ? 'again' : 'took', id);
-    }
   }
 }
 

@@ -7,7 +7,7 @@ import { supervisorHome } from './supervisor-home.ts';
  */
 const [sign = ''] = process.argv.slice(2);
 await using sup = supervisorHome({ announce: { mode: 'raw' } });
-const { turn } = sup.accept(`[[until ${sign}]]`);
+const turn = sup.accept(`[[until ${sign}]]`);
 const supervisor = sup.supervise(turn);
 await sup.until('the client works', () => sup.story(turn.runId).run.sessionId !== null);
 const fillers: string[] = [];

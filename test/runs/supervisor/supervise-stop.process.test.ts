@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import type { Turn } from '../../../src/runs/model/turn.ts';
 import { withRuns } from '../../../src/runs/store/rows.ts';
-import { changeTurn, getTurn } from '../../../src/runs/store/turns.ts';
+import { changeTurn } from '../../../src/runs/store/turns.ts';
 import {
   currentBoot,
   identityOf,
@@ -9,30 +10,14 @@ import {
   isSameProcess,
   type ProcessIdentity,
 } from '../../../src/system/process-identity.ts';
-import { onlyTurn, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
+import { onlyTurn, outputOf, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
 /** Turns that are ended from outside: by a stop, by a limit, and never a process that is somebody else's. */
 
-const TIMEOUT_MS = 40_000;
+setDefaultTimeout(60_000);
 const RAW = { announce: { mode: 'raw' } };
 
-/** Stops the run once its client does what it is to do, and waits for its end. */
-async function stopped(sup: SupervisorHome, task: string, isReady: (runId: string) => boolean) {
-  const { turn } = sup.accept(task);
-  const supervisor = sup.supervise(turn);
-  await sup.until(`the client of ${task} is ready`, () => isReady(turn.runId));
-  sup.stop(turn.runId);
-  await supervisor.exited;
-  return sup.story(turn.runId);
-}
-
-const hasSaid = (sup: SupervisorHome, words: string) => (runId: string) => {
-  try {
-    return readFileSync(`${sup.home.paths.runs}/${runId}/turn-1.jsonl`, 'utf8').includes(words);
-  } catch {
-    return false;
-  }
-};
+const hasSaid = (sup: SupervisorHome, turn: Turn) => outputOf(sup, turn).includes('hanging');
 
 describe('a stop', () => {
   const clients: readonly [string, string, number][] = [
@@ -42,187 +27,131 @@ describe('a stop', () => {
     ['that has started one in a session of its own', '[[setsid]] [[hang]]', 2],
     ['that has done all of this', '[[ignore-term]] [[fork]] [[setsid]] [[fork]] [[hang]]', 4],
   ];
-  for (const [what, task, count] of clients) {
-    test(
-      `leaves no process of a client ${what}, and keeps what it had said`,
-      async () => {
-        await using sup = supervisorHome(RAW);
-        const said = hasSaid(sup, 'hanging');
-        const story = await stopped(sup, task, (id) => said(id) && sup.processes(id).length === count);
-        expect(onlyTurn(story)).toMatchObject({
-          state: 'stopped',
-          result: 'hanging',
-          stop: { reason: 'requested' },
-        });
-        expect(sup.processes(story.run.id)).toEqual([]);
-        // Who stops a run needs no word of it.
-        expect(story.outbox).toEqual([]);
-      },
-      TIMEOUT_MS,
-    );
-  }
-
-  test(
-    'before the client is started prevents that',
-    async () => {
+  for (const [what, task, count] of clients)
+    test(`leaves no process of a client ${what}, and keeps what it had said`, async () => {
       await using sup = supervisorHome(RAW);
-      const note = `${sup.home.path}/starts`;
-      const { turn } = sup.accept(`[[note ${note}]]`);
-      sup.stop(turn.runId);
-      await sup.supervise(turn).exited;
-      expect(onlyTurn(sup.story(turn.runId))).toMatchObject({
-        state: 'stopped',
-        launchedAtMs: null,
-        result: null,
-      });
-      expect(await Bun.file(note).exists()).toBe(false);
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'by nobody but the supervisor itself, told to end, is announced',
-    async () => {
-      await using sup = supervisorHome(RAW);
-      const { turn } = sup.accept('[[hang]]');
+      const turn = sup.accept(task);
       const supervisor = sup.supervise(turn);
-      await sup.until('the client works', () => hasSaid(sup, 'hanging')(turn.runId));
-      supervisor.kill('SIGTERM');
-      await supervisor.exited;
-      const story = sup.story(turn.runId);
-      expect(onlyTurn(story)).toMatchObject({ state: 'stopped', stop: { reason: 'shutdown' } });
-      expect(story.outbox).toMatchObject([{ status: 'error', result: 'hanging' }]);
-      expect(sup.processes(turn.runId)).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'during the announce step ends that, and the raw words are told: the work was done before',
-    async () => {
-      await using sup = supervisorHome();
-      const { turn } = sup.accept('[[answer raw]] [[announce hang]]');
-      const supervisor = sup.supervise(turn);
-      await sup.until('it is asked for words', () => sup.story(turn.runId).turns[1]?.state === 'running');
+      await sup.until(
+        'its client is ready',
+        () => hasSaid(sup, turn) && sup.processes(turn.runId).length === count,
+      );
       sup.stop(turn.runId);
       await supervisor.exited;
       const story = sup.story(turn.runId);
-      expect(story.turns).toMatchObject([{ state: 'success' }, { kind: 'announce', state: 'stopped' }]);
-      expect(story.outbox).toMatchObject([{ result: 'raw', state: 'pending', status: 'success' }]);
-      expect(Number(story.outbox[0]?.ready_at)).toBeLessThanOrEqual(Date.now());
-    },
-    TIMEOUT_MS,
-  );
+      const stop = { reason: 'requested' } as const;
+      expect(onlyTurn(story)).toMatchObject({ state: 'stopped', result: 'hanging', stop });
+      expect(sup.processes(story.run.id)).toEqual([]);
+      // Who stops a run needs no word of it.
+      expect(story.outbox).toEqual([]);
+    });
 
-  test(
-    'of what a client left behind is not needed: it is ended with it',
-    async () => {
-      await using sup = supervisorHome(RAW);
-      const notes = `${sup.home.path}/sleepers`;
-      const story = await sup.run(`[[fork ${notes}]] [[setsid ${notes}]] [[messages 1]]`);
-      expect(onlyTurn(story).state).toBe('success');
-      const pids = readFileSync(notes, 'utf8').trim().split('\n').map(Number);
-      expect(pids).toHaveLength(2);
-      expect(pids.filter((pid) => identityOf(pid) !== undefined)).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
+  test('before the client is started prevents that', async () => {
+    await using sup = supervisorHome(RAW);
+    const turn = sup.accept(`[[note ${sup.home.path}/starts]]`);
+    sup.stop(turn.runId);
+    await sup.supervise(turn).exited;
+    expect(sup.row(turn)).toMatchObject({ state: 'stopped', launchedAtMs: null, result: null });
+    expect(sup.starts()).toEqual([]);
+  });
+
+  test('by nobody but the supervisor itself, told to end, is announced', async () => {
+    await using sup = supervisorHome(RAW);
+    const turn = sup.accept('[[hang]]');
+    const supervisor = sup.supervise(turn);
+    await sup.until('the client works', () => hasSaid(sup, turn));
+    supervisor.kill('SIGTERM');
+    await supervisor.exited;
+    const story = sup.story(turn.runId);
+    expect(onlyTurn(story)).toMatchObject({ state: 'stopped', stop: { reason: 'shutdown' } });
+    expect(story.outbox).toMatchObject([{ status: 'error', result: 'hanging' }]);
+    expect(sup.processes(turn.runId)).toEqual([]);
+  });
+
+  test('during the announce step ends that, and the raw words are told: the work was done before', async () => {
+    await using sup = supervisorHome();
+    const turn = sup.accept('[[answer raw]] [[announce hang]]');
+    const supervisor = sup.supervise(turn);
+    await sup.until('it is asked for words', () => sup.story(turn.runId).turns[1]?.state === 'running');
+    sup.stop(turn.runId);
+    await supervisor.exited;
+    const story = sup.story(turn.runId);
+    expect(story.turns).toMatchObject([{ state: 'success' }, { kind: 'announce', state: 'stopped' }]);
+    expect(story.outbox).toMatchObject([{ result: 'raw', state: 'pending', status: 'success' }]);
+    expect(Number(story.outbox[0]?.ready_at)).toBeLessThanOrEqual(Date.now());
+  });
+
+  test('of what a client left behind is not needed: it is ended with it', async () => {
+    await using sup = supervisorHome(RAW);
+    const notes = `${sup.home.path}/sleepers`;
+    const story = await sup.run(`[[fork ${notes}]] [[setsid ${notes}]] [[messages 1]]`);
+    expect(onlyTurn(story).state).toBe('success');
+    const pids = readFileSync(notes, 'utf8').trim().split('\n').map(Number);
+    expect(pids).toHaveLength(2);
+    expect(pids.filter((pid) => identityOf(pid) !== undefined)).toEqual([]);
+  });
 });
 
 describe('a program that a client leaves behind', () => {
-  test(
-    'and that writes to its output without end keeps the turn from nothing',
-    async () => {
-      await using sup = supervisorHome(RAW);
-      const story = await sup.run('[[flood]]');
-      expect(onlyTurn(story)).toMatchObject({ state: 'success', result: 'the work is done' });
-      expect(sup.processes(story.run.id)).toEqual([]);
-    },
-    TIMEOUT_MS,
-  );
-});
+  test('and that writes to its output without end keeps the turn from nothing', async () => {
+    await using sup = supervisorHome(RAW);
+    const story = await sup.run('[[flood]]');
+    expect(onlyTurn(story)).toMatchObject({ state: 'success', result: 'the work is done' });
+    expect(sup.processes(story.run.id)).toEqual([]);
+  });
 
-describe('a program that a client leaves behind, in a session of its own and with an empty environment,', () => {
-  test(
-    'is found by the output that it still has, and ended',
-    async () => {
-      await using sup = supervisorHome(RAW);
-      const note = `${sup.home.path}/escaped`;
-      const story = await sup.run(`[[escape ${note}]] [[until ${note}]]`);
-      const pid = Number(readFileSync(note, 'utf8'));
-      const isThere = identityOf(pid) !== undefined;
-      if (isThere) process.kill(pid, 'SIGKILL');
-      expect({ pid, isThere }).toEqual({ pid, isThere: false });
-      expect(onlyTurn(story)).toMatchObject({ state: 'success', notes: [] });
-    },
-    TIMEOUT_MS,
-  );
+  test('in a session of its own and with an empty environment, is found by its output and ended', async () => {
+    await using sup = supervisorHome(RAW);
+    const note = `${sup.home.path}/escaped`;
+    const story = await sup.run(`[[escape ${note}]] [[until ${note}]]`);
+    const pid = Number(readFileSync(note, 'utf8'));
+    const isThere = identityOf(pid) !== undefined;
+    if (isThere) process.kill(pid, 'SIGKILL');
+    expect({ pid, isThere }).toEqual({ pid, isThere: false });
+    expect(onlyTurn(story)).toMatchObject({ state: 'success', notes: [] });
+  });
 });
 
 describe('a limit', () => {
-  test(
-    'of time counts from the start of the client, and keeps what it had said',
-    async () => {
-      await using sup = supervisorHome(RAW);
-      const { turn } = sup.accept('[[slow 60000]]', { runTimeoutMs: 1000, createdAtMs: Date.now() - 5000 });
-      await sup.supervise(turn).exited;
-      const ended = onlyTurn(sup.story(turn.runId));
-      expect(ended).toMatchObject({
-        state: 'timeout',
-        stop: { reason: 'timeout', by: 'timed out after 1 s' },
-      });
-      expect(ended.result).toMatch(/^piece \d+$/);
-      const ranMs = (ended.stop?.atMs ?? 0) - (ended.startedAtMs ?? 0);
-      expect(ranMs).toBeGreaterThanOrEqual(1000);
-      expect(ranMs).toBeLessThan(10_000);
-      expect(ended.deadlineAtMs).toBe((ended.startedAtMs ?? 0) + 1000);
-      expect(sup.story(turn.runId).outbox).toMatchObject([{ status: 'timeout' }]);
-    },
-    TIMEOUT_MS,
-  );
+  test('of time counts from the start of the client, and keeps what it had said', async () => {
+    await using sup = supervisorHome(RAW);
+    const turn = sup.accept('[[slow 60000]]', { runTimeoutMs: 1000, createdAtMs: Date.now() - 5000 });
+    await sup.supervise(turn).exited;
+    const ended = sup.row(turn);
+    const stop = { reason: 'timeout', by: 'timed out after 1 s' } as const;
+    expect(ended).toMatchObject({ state: 'timeout', stop });
+    expect(ended.result).toMatch(/^piece \d+$/);
+    const ranMs = (ended.stop?.atMs ?? 0) - (ended.startedAtMs ?? 0);
+    expect(ranMs).toBeGreaterThanOrEqual(1000);
+    expect(ranMs).toBeLessThan(10_000);
+    expect(ended.deadlineAtMs).toBe((ended.startedAtMs ?? 0) + 1000);
+    expect(sup.story(turn.runId).outbox).toMatchObject([{ status: 'timeout' }]);
+  });
 
-  test(
-    'of silence counts from the last output',
-    async () => {
-      await using sup = supervisorHome({
-        ...RAW,
-        agents: { defaults: { subagents: { idleTimeoutSeconds: 1 } } },
-      });
-      const story = await sup.run('[[slow 2000]] [[hang]]');
-      expect(onlyTurn(story)).toMatchObject({
-        state: 'timeout',
-        result: 'hanging',
-        stop: { reason: 'idle' },
-      });
-    },
-    TIMEOUT_MS,
-  );
+  test('of silence counts from the last output', async () => {
+    const agents = { defaults: { subagents: { idleTimeoutSeconds: 1 } } };
+    await using sup = supervisorHome({ ...RAW, agents });
+    const ended = onlyTurn(await sup.run('[[slow 2000]] [[hang]]'));
+    expect(ended).toMatchObject({ state: 'timeout', result: 'hanging', stop: { reason: 'idle' } });
+  });
 
-  test(
-    'of tokens ends the turn at the message that exceeds it, in an error that says so',
-    async () => {
-      await using sup = supervisorHome({ ...RAW, budget: { run: { tokens: 500, usd: null } } });
-      const story = await sup.run('[[slow 60000]]');
-      const turn = onlyTurn(story);
-      expect(turn).toMatchObject({ state: 'error', stop: { reason: 'budget' } });
-      expect(turn.stop?.by).toContain('budget exceeded: ');
-      expect(turn.usage.inputTokens).toBeLessThan(20_000);
-      expect(String(story.outbox[0]?.notes)).toContain('budget exceeded: ');
-      expect(story.events.map(({ detail }) => detail).join()).toContain('near the budget');
-    },
-    TIMEOUT_MS,
-  );
+  test('of tokens ends the turn at the message that exceeds it, in an error that says so', async () => {
+    await using sup = supervisorHome({ ...RAW, budget: { run: { tokens: 500, usd: null } } });
+    const story = await sup.run('[[slow 60000]]');
+    const turn = onlyTurn(story);
+    expect(turn).toMatchObject({ state: 'error', stop: { reason: 'budget' } });
+    expect(turn.stop?.by).toContain('budget exceeded: ');
+    expect(turn.usage.inputTokens).toBeLessThan(20_000);
+    expect(String(story.outbox[0]?.notes)).toContain('budget exceeded: ');
+    expect(story.events.map(({ detail }) => detail).join()).toContain('near the budget');
+  });
 
-  test(
-    'of all runs of a requester counts what the others have taken',
-    async () => {
-      await using sup = supervisorHome({ ...RAW, budget: { requester: { tokens: 1000, usd: null } } });
-      expect(onlyTurn(await sup.run('[[messages 6]]')).state).toBe('success');
-      const second = onlyTurn(await sup.run('[[messages 1]] [[slow 60000]]'));
-      expect(second).toMatchObject({ state: 'error', stop: { reason: 'budget' } });
-    },
-    TIMEOUT_MS,
-  );
+  test('of all runs of a requester counts what the others have taken', async () => {
+    await using sup = supervisorHome({ ...RAW, budget: { requester: { tokens: 1000, usd: null } } });
+    expect(onlyTurn(await sup.run('[[messages 6]]')).state).toBe('success');
+    const second = onlyTurn(await sup.run('[[messages 1]] [[slow 60000]]'));
+    expect(second).toMatchObject({ state: 'error', stop: { reason: 'budget' } });
+  });
 });
 
 describe('nobody is signalled', () => {
@@ -233,53 +162,38 @@ describe('nobody is signalled', () => {
 
   /** A turn whose client was launched by a supervisor that is gone. */
   function launched(sup: SupervisorHome, process: ProcessIdentity) {
-    const { turn } = sup.accept('do it');
-    withRuns(sup.home.paths, (db) => {
-      const owner = { ...process, pid: 2 ** 22 + 1 };
-      const starting = getTurn(turn.runId, 1, db);
-      if (starting === undefined) throw new Error('There is no turn');
-      changeTurn(
-        starting,
-        { state: 'running', launchedAtMs: Date.now(), startedAtMs: Date.now(), owner, process },
-        db,
-      );
-    });
+    const turn = sup.accept('do it');
+    const [launchedAtMs, owner] = [Date.now(), { ...process, pid: 2 ** 22 + 1 }];
+    const changes = { state: 'running', launchedAtMs, startedAtMs: launchedAtMs, owner, process } as const;
+    withRuns(sup.home.paths, (db) => changeTurn(turn, changes, db));
     sup.home.put(`.self-generation/runs/${turn.runId}/turn-1.jsonl`, '');
     return turn;
   }
 
-  test(
-    'for a process id that belongs to another process by now',
-    async () => {
-      await using sup = supervisorHome(RAW);
-      const other = bystander();
-      const turn = launched(sup, { pid: other.pid, start: '1', boot: currentBoot() });
-      sup.stop(turn.runId);
-      await sup.supervise(turn).exited;
-      expect(onlyTurn(sup.story(turn.runId)).state).toBe('stopped');
-      expect(isAlive(other.pid)).toBe(true);
-      expect(other.exitCode).toBeNull();
-      other.kill();
-    },
-    TIMEOUT_MS,
-  );
+  test('for a process id that belongs to another process by now', async () => {
+    await using sup = supervisorHome(RAW);
+    const other = bystander();
+    const turn = launched(sup, { pid: other.pid, start: '1', boot: currentBoot() });
+    sup.stop(turn.runId);
+    await sup.supervise(turn).exited;
+    expect(sup.row(turn).state).toBe('stopped');
+    expect(isAlive(other.pid)).toBe(true);
+    expect(other.exitCode).toBeNull();
+    other.kill();
+  });
 
-  test(
-    'after the system was started anew, even if a process with the same id and start is there',
-    async () => {
-      await using sup = supervisorHome(RAW);
-      const other = bystander();
-      const identity = identityOf(other.pid);
-      if (identity === undefined) throw new Error('It has not started');
-      const turn = launched(sup, { ...identity, boot: '00000000-0000-0000-0000-000000000000' });
-      await sup.supervise(turn).exited;
-      const story = sup.story(turn.runId);
-      expect(onlyTurn(story)).toMatchObject({ state: 'lost', exit: null });
-      expect(onlyTurn(story).error).toContain('started anew');
-      expect(story.outbox).toMatchObject([{ status: 'unknown', result: '(not available)' }]);
-      expect(isSameProcess(identity)).toBe(true);
-      other.kill();
-    },
-    TIMEOUT_MS,
-  );
+  test('after the system was started anew, even if a process with the same id and start is there', async () => {
+    await using sup = supervisorHome(RAW);
+    const other = bystander();
+    const identity = identityOf(other.pid);
+    if (identity === undefined) throw new Error('It has not started');
+    const turn = launched(sup, { ...identity, boot: '00000000-0000-0000-0000-000000000000' });
+    await sup.supervise(turn).exited;
+    const story = sup.story(turn.runId);
+    expect(onlyTurn(story)).toMatchObject({ state: 'lost', exit: null });
+    expect(onlyTurn(story).error).toContain('started anew');
+    expect(story.outbox).toMatchObject([{ status: 'unknown', result: '(not available)' }]);
+    expect(isSameProcess(identity)).toBe(true);
+    other.kill();
+  });
 });

@@ -25,7 +25,7 @@ describe('endingOf()', () => {
     ['the limit of silence', { outcome: 'error', error: 'killed' }, stop('idle'), 'timeout'],
     ['the budget', { outcome: 'error', error: 'killed' }, stop('budget'), 'error'],
   ];
-  for (const [what, changes, why, outcome] of rows) {
+  for (const [what, changes, why, outcome] of rows)
     test(`${what}: ${outcome}, with what it had said`, () => {
       const end = { conclusion: { ...conclusion, ...changes }, exit, stop: why, notes: ['n'], endedAtMs: 9 };
       const ending = endingOf(end, []);
@@ -33,7 +33,6 @@ describe('endingOf()', () => {
       // How the client died of what ended it is no error of its own.
       expect(ending.error).toBe(why === null ? (changes.error ?? null) : null);
     });
-  }
 
   test('reckons the cost where the client names none', () => {
     const taken = { ...NO_USAGE, inputTokens: 1_000_000, outputTokens: 0, model: 'm' };

@@ -1,30 +1,21 @@
-import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync } from 'node:fs';
-import { withRuns } from '../../../src/runs/store/rows.ts';
-import { appendTurn } from '../../../src/runs/store/turns.ts';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import type { Environment } from '../../../src/core/state-paths.ts';
+import { gitAt } from '../workspace/tree-place.ts';
 import { type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
 /** Turns that work in a tree of their own. */
 
-const TIMEOUT_MS = 30_000;
+setDefaultTimeout(60_000);
 
 /** A repository with a commit, and a directory in it. */
-async function repository(sup: SupervisorHome): Promise<string> {
-  const root = `${sup.home.path}/repository`;
-  mkdirSync(`${root}/part`, { recursive: true });
-  sup.home.put('repository/part/file', 'text');
-  const git = async (...words: string[]) => {
-    const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com'];
-    const { exited } = Bun.spawn(['git', ...identity, ...words], {
-      cwd: root,
-      stdout: 'ignore',
-      stderr: 'ignore',
-    });
-    expect(await exited).toBe(0);
-  };
-  await git('init', '--quiet');
-  await git('add', '.');
-  await git('commit', '--quiet', '-m', 'first');
+async function repository({ home }: SupervisorHome): Promise<string> {
+  const root = `${home.path}/repository`;
+  home.put('repository/part/file', 'text');
+  const env: Environment = { PATH: process.env.PATH, HOME: home.path };
+  home.put('.gitconfig', '[user]\n\tname = Test\n\temail = test@example.com\n');
+  for (const words of ['init --quiet', 'add .', 'commit --quiet -m first'])
+    await gitAt(root, words.split(' '), env);
   return root;
 }
 
@@ -32,89 +23,58 @@ async function repository(sup: SupervisorHome): Promise<string> {
 const ending = (path: string) => path.split('/').slice(-3).join('/');
 
 describe('a turn in a working tree of its own', () => {
-  test(
-    'leaves nothing when it changed nothing, works there in its announce step too, and again in the next turn',
-    async () => {
-      await using sup = supervisorHome();
+  test('leaves nothing when it changed nothing, works there in its announce step too, and again in the next turn', async () => {
+    await using sup = supervisorHome();
+    const root = await repository(sup);
+    const story = await sup.run('[[where]]', { cwd: `${root}/part`, worktreeMode: 'always' });
+    const { worktree, cwd, id: runId } = story.run;
+    expect(worktree?.repository).toBe(root);
+    expect(cwd).toBe(`${worktree?.path}/part`);
+    expect(story.turns).toMatchObject([
+      { state: 'success', result: ending(cwd) },
+      { kind: 'announce', state: 'success' },
+    ]);
+    expect(existsSync(worktree?.path ?? '')).toBe(false);
+    expect(story.outbox).toMatchObject([{ notes: '- (none)' }]);
+    const next = await sup.send(runId, '[[where]]');
+    // The client finds its session by the directory.
+    expect(next.turns[2]).toMatchObject({ kind: 'send', state: 'success', result: ending(cwd) });
+    expect(existsSync(worktree?.path ?? '')).toBe(false);
+  });
+
+  for (const mode of ['turn', 'raw'])
+    test(`keeps what it wrote, and says where (announced by ${mode})`, async () => {
+      await using sup = supervisorHome({ announce: { mode } });
       const root = await repository(sup);
-      const story = await sup.run('[[where]]', { cwd: `${root}/part`, worktreeMode: 'always' });
-      const { worktree, cwd, id: runId } = story.run;
-      expect(worktree?.repository).toBe(root);
-      expect(cwd).toBe(`${worktree?.path}/part`);
-      expect(story.turns).toMatchObject([
-        { state: 'success', result: ending(cwd) },
-        { kind: 'announce', state: 'success' },
-      ]);
-      expect(existsSync(worktree?.path ?? '')).toBe(false);
-      expect(story.outbox).toMatchObject([{ notes: '- (none)' }]);
-      const nowMs = Date.now();
-      const next = withRuns(sup.home.paths, (db) =>
-        appendTurn(
-          { runId, kind: 'send', announces: null, message: '[[where]]', nowMs, state: 'starting' },
-          db,
-        ),
-      );
-      await sup.supervise(next).exited;
-      // The client finds its session by the directory.
-      expect(sup.story(runId).turns[2]).toMatchObject({
-        kind: 'send',
-        state: 'success',
-        result: ending(cwd),
-      });
-      expect(existsSync(worktree?.path ?? '')).toBe(false);
-    },
-    TIMEOUT_MS,
-  );
+      const story = await sup.run('[[write new-file]]', { cwd: root, worktreeMode: 'always' });
+      const { path = '' } = story.run.worktree ?? {};
+      expect(existsSync(`${path}/new-file`)).toBe(true);
+      expect(existsSync(`${root}/new-file`)).toBe(false);
+      expect(String(story.outbox[0]?.notes)).toMatch(new RegExp(`^- worktree kept: \\S+${ending(path)} `));
+    });
 
-  for (const mode of ['turn', 'raw']) {
-    test(
-      `keeps what it wrote, and says where (announced by ${mode})`,
-      async () => {
-        await using sup = supervisorHome({ announce: { mode } });
-        const root = await repository(sup);
-        const story = await sup.run('[[write new-file]]', { cwd: root, worktreeMode: 'always' });
-        const { path = '' } = story.run.worktree ?? {};
-        expect(existsSync(`${path}/new-file`)).toBe(true);
-        expect(existsSync(`${root}/new-file`)).toBe(false);
-        expect(String(story.outbox[0]?.notes)).toMatch(new RegExp(`^- worktree kept: \\S+${ending(path)} `));
-      },
-      TIMEOUT_MS,
-    );
-  }
+  test('is named by the words that are told when the announce step takes too long, and the step has time enough', async () => {
+    await using sup = supervisorHome();
+    const root = await repository(sup);
+    const changes = { cwd: root, worktreeMode: 'always' } as const;
+    const turn = sup.accept('[[write new-file]] [[announce hang]]', changes);
+    const supervisor = sup.supervise(turn);
+    await sup.until('it is asked for words', () => sup.story(turn.runId).turns[1]?.state === 'running');
+    const { run, turns, outbox } = sup.story(turn.runId);
+    const told = new RegExp(`worktree\\b.*: \\S+${ending(run.worktree?.path ?? '')} `);
+    expect(String(outbox[0]?.notes)).toMatch(told);
+    expect(turns[0]?.notes).toEqual([]);
+    expect(Number(outbox[0]?.ready_at) - (turns[0]?.endedAtMs ?? 0)).toBeGreaterThanOrEqual(75_000);
+    sup.stop(turn.runId);
+    await supervisor.exited;
+    const { notes } = sup.story(turn.runId).outbox[0] ?? {};
+    expect(String(notes)).toMatch(/^- worktree kept: .*$/);
+  });
 
-  test(
-    'is named by the words that are told when the announce step takes too long, and the step has time enough',
-    async () => {
-      await using sup = supervisorHome();
-      const root = await repository(sup);
-      const { turn } = sup.accept('[[write new-file]] [[announce hang]]', {
-        cwd: root,
-        worktreeMode: 'always',
-      });
-      const supervisor = sup.supervise(turn);
-      await sup.until('it is asked for words', () => sup.story(turn.runId).turns[1]?.state === 'running');
-      const { run, turns, outbox } = sup.story(turn.runId);
-      expect(String(outbox[0]?.notes)).toMatch(
-        new RegExp(`worktree\\b.*: \\S+${ending(run.worktree?.path ?? '')} `),
-      );
-      expect(turns[0]?.notes).toEqual([]);
-      expect(Number(outbox[0]?.ready_at) - (turns[0]?.endedAtMs ?? 0)).toBeGreaterThanOrEqual(75_000);
-      sup.stop(turn.runId);
-      await supervisor.exited;
-      const { notes } = sup.story(turn.runId).outbox[0] ?? {};
-      expect(String(notes)).toMatch(/^- worktree kept: .*$/);
-    },
-    TIMEOUT_MS,
-  );
-
-  test(
-    'is refused where there is no repository, before anything is started',
-    async () => {
-      await using sup = supervisorHome();
-      const story = await sup.run('do it', { worktreeMode: 'always' });
-      expect(story.turns).toMatchObject([{ state: 'error', launchedAtMs: null }]);
-      expect(story.turns[0]?.error).toContain('is in no git repository');
-    },
-    TIMEOUT_MS,
-  );
+  test('is refused where there is no repository, before anything is started', async () => {
+    await using sup = supervisorHome();
+    const story = await sup.run('do it', { worktreeMode: 'always' });
+    expect(story.turns).toMatchObject([{ state: 'error', launchedAtMs: null }]);
+    expect(story.turns[0]?.error).toContain('is in no git repository');
+  });
 });

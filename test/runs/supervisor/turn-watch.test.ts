@@ -65,10 +65,7 @@ describe('passTime()', () => {
   test('counts all of it when both clocks agree, also when nobody looked for long', () => {
     const time = passTime(
       { spentMs: 0, at: START },
-      {
-        wallMs: START.wallMs + HOUR_MS,
-        steadyMs: START.steadyMs + HOUR_MS,
-      },
+      { wallMs: START.wallMs + HOUR_MS, steadyMs: START.steadyMs + HOUR_MS },
     );
     expect(time.spentMs).toBe(HOUR_MS);
   });
@@ -95,12 +92,11 @@ describe('judgeTime()', () => {
       'lingers',
     ],
   ];
-  for (const [what, given, watched, verdict] of rows) {
+  for (const [what, given, watched, verdict] of rows)
     test(`${what}: ${verdict}`, () => {
       const over = judgeTime(given, watched);
       expect(
         over?.kind === 'stop' && over.stop !== 'in the row' ? over.stop.reason : (over?.kind ?? 'go on'),
       ).toBe(verdict);
     });
-  }
 });

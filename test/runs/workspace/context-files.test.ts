@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
-import { linkSync, mkdirSync, realpathSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { contextFiles } from '../../../src/runs/workspace/first-prompt.ts';
 import { temporaryHome } from '../../support/home.ts';
 
@@ -76,7 +84,26 @@ describe('contextFiles() gives nothing of', () => {
   const KEY = 'the bytes of a key';
   type Here = ReturnType<typeof repository>;
   const outside = ({ home }: Here) => home.put('id', KEY);
-  const rows: [what: string, plant: (here: Here, path: string) => void][] = [
+  type Plant = (here: Here, path: string) => unknown;
+  /** A link to a file of the project with this name, which git may track. */
+  const linked =
+    (name: string, { text = KEY, isTracked = false } = {}): Plant =>
+    (here, path) => {
+      here.put(name, text);
+      if (isTracked) here.git('add', name);
+      symlinkSync(name, path);
+    };
+  const ignoring =
+    (what: string, plant: Plant): Plant =>
+    (here, path) => {
+      here.put('.gitignore', `${what}\n`);
+      plant(here, path);
+    };
+  const written =
+    (text: string | Uint8Array): Plant =>
+    (_, path) =>
+      writeFileSync(path, text);
+  const rows: [what: string, plant: Plant][] = [
     ['a link to a file outside', (here, path) => symlinkSync(outside(here), path)],
     [
       'a link to a link to one',
@@ -94,50 +121,18 @@ describe('contextFiles() gives nothing of', () => {
         symlinkSync('keys/id', path);
       },
     ],
-    [
-      'a link to .env',
-      (here, path) => {
-        here.put('.env', KEY);
-        symlinkSync('.env', path);
-      },
-    ],
-    [
-      'a link to a tracked file with a sensitive name',
-      (here, path) => {
-        here.put('secrets.yml', KEY);
-        here.git('add', 'secrets.yml');
-        symlinkSync('secrets.yml', path);
-      },
-    ],
-    [
-      'a link to a file that git ignores',
-      (here, path) => {
-        here.put('.gitignore', 'local\n');
-        here.put('local', KEY);
-        symlinkSync('local', path);
-      },
-    ],
-    [
-      'a link to a file that git does not track',
-      (here, path) => {
-        here.put('notes', KEY);
-        symlinkSync('notes', path);
-      },
-    ],
-    [
-      "a link to git's own files",
-      (here, path) => {
-        here.put('.git/config', `[remote "o"]\n\turl = ${KEY}\n`);
-        symlinkSync('.git/config', path);
-      },
-    ],
+    ['a link to .env', linked('.env')],
+    ['a link to a tracked file with a sensitive name', linked('secrets.yml', { isTracked: true })],
+    ['a link to a file for a main agent', linked('SOUL.md', { isTracked: true })],
+    ['a link to a file that git ignores', ignoring('local', linked('local'))],
+    ['a link to a file that git does not track', linked('notes')],
+    ["a link to git's own files", linked('.git/config', { text: `[remote "o"]\n\turl = ${KEY}\n` })],
     ['a hard link', (here, path) => linkSync(outside(here), path)],
     [
       'a hard link in the place of a tracked file',
       (here, path) => {
-        here.put('AGENTS.md', 'the tracked text');
-        here.put('TOOLS.md', 'the tracked text');
-        here.git('add', 'AGENTS.md', 'TOOLS.md');
+        for (const name of NAMES) here.put(name, 'the tracked text');
+        here.git('add', ...NAMES);
         unlinkSync(path);
         linkSync(outside(here), path);
       },
@@ -149,25 +144,20 @@ describe('contextFiles() gives nothing of', () => {
         symlinkSync('hard', path);
       },
     ],
-    [
-      'a file that git ignores',
-      (here, path) => {
-        here.put('.gitignore', '*.md\n');
-        here.put(path.slice(here.project.length + 1), KEY);
-      },
-    ],
+    ['a file that git ignores', ignoring('*.md', written(KEY))],
     ['a pipe', (_, path) => execFileSync('mkfifo', [path])],
     ['a link to a device', (_, path) => symlinkSync('/dev/zero', path)],
     ['a directory', (_, path) => mkdirSync(path)],
+    ['a binary file', written(Uint8Array.of(0x61, 0, 0x62))],
+    ['an empty file', written(' \n')],
   ];
   for (const [what, plant] of rows) {
-    for (const name of NAMES) {
+    for (const name of NAMES)
       test(`${name} when it is ${what}`, async () => {
         using here = repository();
         plant(here, `${here.project}/${name}`);
         expect(await here.told([name])).toEqual([]);
       });
-    }
   }
 
   test('links outside of a repository', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { waitingGiven } from '../../../src/database/given-contexts.ts';
 import type { Run } from '../../../src/runs/model/run.ts';
 import { firstPrompt } from '../../../src/runs/workspace/first-prompt.ts';
@@ -19,31 +19,29 @@ function place(config: Record<string, unknown> = {}) {
   return { home, project, put, [Symbol.dispose]: () => home[Symbol.dispose]() };
 }
 
-function promptOf(
-  { home, project }: { home: Home; project: string },
-  { run = {}, settings = {} }: { run?: Partial<Run>; settings?: unknown } = {},
-): Promise<string> {
+type Place = { readonly home: Home; readonly project: string };
+type Asked = { readonly run?: Partial<Run>; readonly settings?: unknown };
+
+function promptOf({ home, project }: Place, { run = {}, settings = {} }: Asked = {}): Promise<string> {
   const world = { paths: home.paths, env: process.env, now: () => new Date() };
   return firstPrompt(madeRun({ cwd: project, ...run }), readRunSettings(settings), world);
 }
-
-const withFiles = (contextFiles: readonly string[]) => ({
-  settings: { agents: { defaults: { subagents: { contextFiles } } } },
-});
 
 describe('files of the workspace', () => {
   test('are AGENTS.md and TOOLS.md, in this order, and no other', async () => {
     using here = place();
     const names = [
-      'SOUL.md',
-      'IDENTITY.md',
-      'USER.md',
-      'HEARTBEAT.md',
-      'BOOTSTRAP.md',
-      'CLAUDE.md',
-      'README.md',
+      'SOUL',
+      'IDENTITY',
+      'USER',
+      'HEARTBEAT',
+      'BOOTSTRAP',
+      'CLAUDE',
+      'README',
+      'TOOLS',
+      'AGENTS',
     ];
-    for (const name of [...names, 'TOOLS.md', 'AGENTS.md']) here.put(name, `what ${name} says`);
+    for (const name of names) here.put(`${name}.md`, `what ${name}.md says`);
     const text = await promptOf(here);
     expect(text.match(/what \S+ says/g)).toEqual(['what AGENTS.md says', 'what TOOLS.md says']);
     expect(text).toEndWith('\n\n[Subagent Task]\nFix the tests.');
@@ -53,10 +51,10 @@ describe('files of the workspace', () => {
     using here = place();
     for (const name of ['NOTES.md', 'docs/HOW.md', 'SOUL.md', 'docs/user.md'])
       here.put(name, `what ${name} says`);
-    const settings = readRunSettings({});
     const contextFiles = ['docs/HOW.md', 'SOUL.md', './docs/user.md', 'NOTES.md', `${here.project}/SOUL.md`];
-    const world = { paths: here.home.paths, env: process.env, now: () => new Date() };
-    const text = await firstPrompt(madeRun({ cwd: here.project }), { ...settings, contextFiles }, world);
+    const text = await promptOf(here, {
+      settings: { agents: { defaults: { subagents: { contextFiles } } } },
+    });
     expect(text.match(/what \S+ says/g)).toEqual(['what docs/HOW.md says', 'what NOTES.md says']);
   });
 
@@ -99,41 +97,6 @@ describe('files of the workspace', () => {
     expect(text).not.toContain('agents of the project');
   });
 
-  test('are left out when their links lead out of the workspace, or to a file for a main agent', async () => {
-    using here = place();
-    const outside = here.home.put('secret.txt', 'the secret');
-    symlinkSync(outside, `${here.project}/AGENTS.md`);
-    here.put('SOUL.md', 'the soul');
-    symlinkSync('SOUL.md', `${here.project}/TOOLS.md`);
-    const text = await promptOf(here);
-    expect(text).not.toContain('the secret');
-    expect(text).not.toContain('the soul');
-    expect(await promptOf(here, withFiles(['../secret.txt', 'x/../../secret.txt']))).not.toContain(
-      'the secret',
-    );
-  });
-
-  test('may be links to what git tracks, and to nothing else', async () => {
-    using here = place();
-    here.put('docs/agents.md', 'what is linked');
-    symlinkSync('docs/agents.md', `${here.project}/AGENTS.md`);
-    expect(await promptOf(here)).not.toContain('what is linked');
-    execFileSync('git', ['init', '--quiet'], { cwd: here.project });
-    expect(await promptOf(here)).not.toContain('what is linked');
-    execFileSync('git', ['add', 'docs'], { cwd: here.project });
-    expect(await promptOf(here)).toContain('what is linked');
-  });
-
-  test('are left out when they are no text: a directory, a pipe, binary, empty', async () => {
-    using here = place();
-    mkdirSync(`${here.project}/AGENTS.md`);
-    execFileSync('mkfifo', [`${here.project}/TOOLS.md`]);
-    here.put('binary.md', new Uint8Array([0x61, 0, 0x62]));
-    here.put('empty.md', ' \n');
-    const text = await promptOf(here, withFiles(['AGENTS.md', 'TOOLS.md', 'binary.md', 'empty.md']));
-    expect(text).not.toContain('BEGIN_PROJECT_FILE');
-  });
-
   test('are cut where they are too long, between characters', async () => {
     using here = place();
     writeFileSync(`${here.project}/AGENTS.md`, `x${'👍'.repeat(200_000)}`);
@@ -145,7 +108,7 @@ describe('files of the workspace', () => {
 });
 
 describe('what is known in the project', () => {
-  const known = (here: { home: Home; project: string }) => {
+  const known = (here: Place) => {
     seedErrors(here.home.paths, [{ error: 'Cannot find module express', projectPath: here.project }]);
     seedAnalysis(here.home.paths, { suggestions: [rule('Run the tests with make.')] });
   };
@@ -165,15 +128,9 @@ describe('what is known in the project', () => {
     known(here);
     mkdirSync(here.home.paths.given);
     await promptOf(here, { run: { agentId: 'executor' } });
-    expect(waitingGiven(here.home.paths)).toMatchObject([
-      {
-        agentId: madeRun().id,
-        agentType: 'executor',
-        project: 'app',
-        projectPath: here.project,
-        text: expect.stringContaining('Cannot find module express'),
-      },
-    ]);
+    const given = { agentId: madeRun().id, agentType: 'executor', project: 'app', projectPath: here.project };
+    const text = expect.stringContaining('Cannot find module express');
+    expect(waitingGiven(here.home.paths)).toMatchObject([{ ...given, text }]);
     rmSync(here.home.paths.given, { recursive: true });
     mkdirSync(here.home.paths.given);
     await promptOf(here, { run: { agentId: 'reviewer' } });
@@ -187,15 +144,13 @@ describe('what is known in the project', () => {
     ['reviewer', { agents: ['review'] }, true],
     ['main', { excludeAgents: ['main'] }, false],
   ];
-  for (const [agentId, subagentContext, isTold] of agents) {
+  for (const [agentId, subagentContext, isTold] of agents)
     test(`is ${isTold ? '' : 'not '}said to "${agentId}" with ${JSON.stringify(subagentContext)}`, async () => {
       using here = place({ subagentContext });
       known(here);
-      expect((await promptOf(here, { run: { agentId } })).includes('Cannot find module express')).toBe(
-        isTold,
-      );
+      const text = await promptOf(here, { run: { agentId } });
+      expect(text.includes('Cannot find module express')).toBe(isTold);
     });
-  }
 
   test('is said in the language of the settings', async () => {
     using here = place({ language: 'ko' });

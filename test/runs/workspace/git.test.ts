@@ -29,14 +29,10 @@ describe('gitIn()', () => {
   test('gives what git complains of as a reason, on one line', async () => {
     using home = temporaryHome();
     const git = await gitIn(home.path, { PATH: process.env.PATH, HOME: home.path });
-    expect(await git(['rev-parse', '--verify', 'a\nb'])).toMatchObject({
-      kind: 'failed',
-      reason: expect.not.stringContaining('\n'),
-    });
-    expect(await git(['status'])).toMatchObject({
-      kind: 'failed',
-      reason: expect.stringContaining('not a git repository'),
-    });
+    const oneLine = expect.not.stringContaining('\n');
+    expect(await git(['rev-parse', '--verify', 'a\nb'])).toEqual({ kind: 'failed', reason: oneLine });
+    const reason = expect.stringContaining('not a git repository');
+    expect(await git(['status'])).toEqual({ kind: 'failed', reason });
   });
 
   const broken: [what: string, script: string, reason: string][] = [
@@ -44,30 +40,26 @@ describe('gitIn()', () => {
     ['ends without a word', 'exit 3', 'git ended with exit code 3'],
     ['has too much to say', `head -c 2000000 /dev/zero | tr '\\0' x`, 'git has too much to say'],
   ];
-  for (const [what, script, reason] of broken) {
+  for (const [what, script, reason] of broken)
     test(`does nothing with a git that ${what}`, async () => {
       using home = temporaryHome();
       const git = await gitIn(home.path, withGit(home, script));
       expect(await git(['status'])).toEqual({ kind: 'failed', reason: expect.stringContaining(reason) });
     });
-  }
 
   test('runs no git of the directory itself, and lets git find nothing there either', async () => {
     using home = temporaryHome();
     const app = `${home.path}/app`;
-    for (const name of ['git', 'trap']) {
+    for (const name of ['git', 'trap'])
       chmodSync(home.put(`app/bin/${name}`, `#!/bin/sh\ntouch "${home.path}/${name}.mark"\n`), 0o755);
-    }
     const aliases = '[alias]\n\tsprung = "!trap"\n\tpath = "!echo $PATH"\n';
     const GIT_CONFIG_GLOBAL = home.put('mine', aliases);
     for (const relative of ['bin', './bin', '']) {
       const cwd = relative === '' ? `${app}/bin` : app;
       const git = await gitIn(cwd, { PATH: `${relative}:${process.env.PATH}`, HOME: cwd, GIT_CONFIG_GLOBAL });
       expect((await git(['sprung'])).kind).toBe('failed');
-      expect(await git(['path'])).toEqual({
-        kind: 'ok',
-        stdout: expect.not.stringMatching(/(^|:)(:|\.|bin)/),
-      });
+      const stdout = expect.not.stringMatching(/(^|:)(:|\.|bin)/);
+      expect(await git(['path'])).toEqual({ kind: 'ok', stdout });
     }
     for (const name of ['git', 'trap']) expect(existsSync(`${home.path}/${name}.mark`)).toBe(false);
   });
@@ -75,10 +67,8 @@ describe('gitIn()', () => {
   test('does nothing when there is no git, or no such directory', async () => {
     using home = temporaryHome();
     const env = { PATH: `${home.path}/empty`, HOME: home.path };
-    expect(await (await gitIn(home.path, env))(['status'])).toEqual({
-      kind: 'failed',
-      reason: 'there is no git on the PATH',
-    });
+    const none = { kind: 'failed' as const, reason: 'there is no git on the PATH' };
+    expect(await (await gitIn(home.path, env))(['status'])).toEqual(none);
     const missing = await gitIn(`${home.path}/missing`, { PATH: process.env.PATH, HOME: home.path });
     expect((await missing(['status'])).kind).toBe('failed');
   });
@@ -87,9 +77,7 @@ describe('gitIn()', () => {
     using home = temporaryHome();
     const script = `case "$*" in *config*) printf 'command\\0core.hookspath\\0' ;; *) exec sleep 60 ;; esac`;
     const git = await gitIn(home.path, withGit(home, script));
-    expect(await git(['status'], { timeoutMs: 100 })).toEqual({
-      kind: 'failed',
-      reason: 'git took too long',
-    });
+    const late = { kind: 'failed' as const, reason: 'git took too long' };
+    expect(await git(['status'], { timeoutMs: 100 })).toEqual(late);
   });
 });

@@ -8,7 +8,7 @@ import {
   splitGrants,
 } from '../../../src/runs/model/permissions.ts';
 import type { Run } from '../../../src/runs/model/run.ts';
-import { RefusedCalls } from '../../../src/runs/workspace/refused-calls.ts';
+import { refusedCalls } from '../../../src/runs/workspace/refused-calls.ts';
 import type { ClientName } from '../../support/clients.ts';
 import { madeRun } from '../../support/made-run.ts';
 
@@ -21,7 +21,7 @@ function notesOf(
   changes: Partial<Run> = {},
   permitted: readonly string[] = [],
 ): string[] {
-  const refused = new RefusedCalls(madeRun({ permissions: ASKS_FIRST, ...changes }));
+  const refused = refusedCalls(madeRun({ permissions: ASKS_FIRST, ...changes }));
   calls.forEach(([tool, input, refusal], index) => {
     const id = `call-${index}`;
     const events: AgentEvent[] = [
@@ -36,7 +36,7 @@ function notesOf(
 
 const edit: Call = ['Edit', { file_path: 'src/a.ts' }, 'event'];
 
-describe('RefusedCalls', () => {
+describe('refusedCalls()', () => {
   test('says nothing when nothing was refused, or something failed by itself', () => {
     expect(notesOf([['Bash', { command: 'ls' }, null]])).toEqual([]);
     expect(notesOf([['Bash', { command: 'npm test' }, 'Exit code 1']])).toEqual([]);
@@ -62,9 +62,8 @@ describe('RefusedCalls', () => {
       '"exec(make:*)"]',
     );
   });
-  test('keeps what the setting has already', () => {
-    expect(notesOf([edit], {}, ['exec(make:*)'])[0]).toContain(`'["exec(make:*)","edit"]'`);
-  });
+  test('keeps what the setting has already', () =>
+    expect(notesOf([edit], {}, ['exec(make:*)'])[0]).toContain(`'["exec(make:*)","edit"]'`));
   test('knows nothing that the setting would do in plan mode', () => {
     const permissions: Permissions = { mode: 'plan', allow: [], deny: [] };
     expect(notesOf([edit], { permissions })[0]).not.toContain('config set');
@@ -111,9 +110,8 @@ describe('RefusedCalls', () => {
     const calls = ['a', 'b', 'c', 'd', 'a'].map((file): Call => ['Edit', { file_path: file }, 'event']);
     expect(notesOf(calls)[0]).toContain('Edit a, Edit b, Edit c and 1 more. To');
   });
-  test('asks for all commands where one is several', () => {
-    expect(notesOf([['Bash', { command: 'cd x && npm test' }, 'event']])[0]).toContain('"exec"]');
-  });
+  test('asks for all commands where one is several', () =>
+    expect(notesOf([['Bash', { command: 'cd x && npm test' }, 'event']])[0]).toContain('"exec"]'));
   test('is silent about tools that the policy denies: no permission would let them through', () => {
     const policy = { deny: ['edit', 'write'], allow: null };
     expect(notesOf([edit], { policy })).toEqual([]);

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import type { AgentEvent } from '../../../src/clients/client.ts';
 import { clientNamed } from '../../../src/clients/clients.ts';
 import { writeDatabase } from '../../../src/hooks/store/use-database.ts';
 import { learnProject } from '../../../src/lessons/learn-project.ts';
 import { type Run, turnFiles } from '../../../src/runs/model/run.ts';
 import { NO_USAGE } from '../../../src/runs/model/turn.ts';
-import { FailureRecorder } from '../../../src/runs/workspace/tool-failures.ts';
+import { failureRecorder } from '../../../src/runs/workspace/tool-failures.ts';
 import type { ClientName } from '../../support/clients.ts';
 import { type Home, readEvents, readRows, spoolFiles, temporaryHome } from '../../support/home.ts';
 import { madeRun } from '../../support/made-run.ts';
@@ -24,16 +25,23 @@ function place(client: ClientName, changes: Partial<Run> = {}, config: Record<st
   const requester = { key: 'agent:main:app-1', session: 'session-of-main', client: null, cwd: project };
   const run = madeRun({ client, cwd: project, agentId: 'fixer', requester, ...changes });
   const reader = clientNamed(client).reader({ session: { kind: 'new', id: 's' }, before: NO_USAGE });
-  const recorder = new FailureRecorder(run, home.paths);
-  const say = (...lines: readonly unknown[]) =>
-    tell(
-      recorder,
-      lines.flatMap((line) => [...reader.read(JSON.stringify(line))]),
-    );
-  return { home, project, run, recorder, say, [Symbol.dispose]: () => home[Symbol.dispose]() };
+  const recorder = failureRecorder(run, home.paths);
+  const say = (...lines: readonly unknown[]) => {
+    for (const line of lines) for (const event of reader.read(JSON.stringify(line))) recorder.observe(event);
+  };
+  const record = (...lines: readonly unknown[]) => {
+    say(...lines);
+    recorder.flush();
+  };
+  const ran = (happened: Partial<Happened> = {}) => record(...CALLS[client].say({ ...FAILED, ...happened }));
+  const events = (type?: string) => readEvents(home.paths, type);
+  const types = () => events().map(({ type }) => type);
+  return { ...home, home, project, run, recorder, say, record, ran, events, types };
 }
 
-function tell(recorder: FailureRecorder, events: readonly Parameters<FailureRecorder['observe']>[0][]): void {
+type Place = ReturnType<typeof place>;
+
+function tell(recorder: ReturnType<typeof failureRecorder>, events: readonly AgentEvent[]): void {
   for (const event of events) recorder.observe(event);
 }
 
@@ -57,6 +65,8 @@ type Happened = {
   readonly output: string;
   readonly code: number;
 };
+const FAILED: Happened = { id: 't1', command: 'npm test', output: ERROR, code: 1 };
+const PASSED: Happened = { ...FAILED, id: 't2', output: 'ok', code: 0 };
 type Call = {
   readonly say: (happened: Happened) => readonly unknown[];
   readonly edit: (file: string) => readonly unknown[];
@@ -128,48 +138,41 @@ function opencodeCall(callID: string, tool: string, state: unknown): unknown {
 }
 
 /** A command that fails, a file that is changed, the command again, which passes now. */
-function failThenPass(
-  client: ClientName,
-  here: ReturnType<typeof place>,
-  file = `${here.project}/package.json`,
-): void {
+function failThenPass(client: ClientName, here: Place, file = `${here.project}/package.json`): void {
   const { say, edit } = CALLS[client];
-  const failed = { id: 't1', command: 'npm test', output: ERROR, code: 1 };
-  const passed = { id: 't2', command: 'npm test', output: 'ok', code: 0 };
   if (client === 'gemini') {
-    keepConversation(here.home, here.run, [
-      {
-        id: 't1',
-        output: `<untrusted_context>\nOutput: ${ERROR}\nExit Code: 1\nProcess Group PGID: 7\n</untrusted_context>`,
-      },
-      { id: 't2', output: '<untrusted_context>\nOutput: ok\nProcess Group PGID: 8\n</untrusted_context>' },
-    ]);
+    const told = (id: string, output: string) => ({
+      id,
+      output: `<untrusted_context>\n${output}\nProcess Group PGID: 7\n</untrusted_context>`,
+    });
+    const calls = [told('t1', `Output: ${ERROR}\nExit Code: 1`), told('t2', 'Output: ok')];
+    keepConversation(here.home, here.run, calls);
   }
-  here.say(...say(failed), ...edit(file), ...say(passed));
-  here.recorder.flush();
+  here.record(...say(FAILED), ...edit(file), ...say(PASSED));
 }
 
 /** What the knowledge base says once the project's log was learnt from. */
-function lessons({ home, project }: ReturnType<typeof place>) {
+function lessons({ home, project }: Place) {
   writeDatabase(home.paths, (db) => learnProject(project, db));
   return readRows(home.paths, 'SELECT error_normalized AS error, state, resolution FROM error_kb');
 }
 
-for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const) {
+for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const)
   describe(`of ${client}`, () => {
     test('a failed command is recorded with its project and agent, and that it works again is seen', () => {
       using here = place(client);
       failThenPass(client, here);
-      const [failure] = readEvents(here.home.paths, 'tool_error');
-      expect(failure).toMatchObject({
-        sessionId: 'session-of-main',
-        project: 'app',
-        projectPath: here.project,
-        data: { tool: 'Bash', error: NORMAL, agentId: here.run.id, agentType: 'fixer', command: 'npm test' },
-      });
-      expect(
-        readEvents(here.home.paths, 'tool_use').map(({ data }) => [data.tool, data.file ?? data.command]),
-      ).toEqual([
+      const data = {
+        tool: 'Bash',
+        error: NORMAL,
+        agentId: here.run.id,
+        agentType: 'fixer',
+        command: 'npm test',
+      };
+      expect(here.events('tool_error')).toMatchObject([
+        { sessionId: 'session-of-main', project: 'app', projectPath: here.project, data },
+      ]);
+      expect(here.events('tool_use').map(({ data }) => [data.tool, data.file ?? data.command])).toEqual([
         ['Edit', 'package.json'],
         ['Bash', 'npm test'],
       ]);
@@ -180,13 +183,11 @@ for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const) {
     test('secrets are redacted before anything is stored', () => {
       using here = place(client);
       for (const [index, { text }] of SECRETS.entries()) {
-        const happened = { id: `t${index}`, command: `echo ${text}`, output: `failed: ${text}`, code: 1 };
-        if (client === 'gemini')
-          keepConversation(here.home, here.run, [{ id: happened.id, output: 'x\nExit Code: 1\n' }]);
-        here.say(...CALLS[client].say(happened));
-        here.recorder.flush();
+        const id = `t${index}`;
+        if (client === 'gemini') keepConversation(here.home, here.run, [{ id, output: 'x\nExit Code: 1\n' }]);
+        here.ran({ id, command: `echo ${text}`, output: `failed: ${text}` });
       }
-      expect(readEvents(here.home.paths, 'tool_error').length).toBeGreaterThan(0);
+      expect(here.events('tool_error').length).toBeGreaterThan(0);
       const stored = JSON.stringify([
         readRows(here.home.paths, 'SELECT * FROM events'),
         readRows(here.home.paths, 'SELECT * FROM error_kb'),
@@ -199,11 +200,10 @@ for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const) {
       const tree = `${here.home.paths.worktrees}/0011223344556677/${here.run.id}`;
       mkdirSync(tree, { recursive: true });
       failThenPass(client, here, `${tree}/src/app.ts`);
-      const files = readEvents(here.home.paths, 'tool_use').flatMap(({ data }) => data.file ?? []);
+      const files = here.events('tool_use').flatMap(({ data }) => data.file ?? []);
       expect(files).toEqual(['src/app.ts']);
     });
   });
-}
 
 describe('a command of Gemini CLI, whose exit code the stream does not say,', () => {
   const outputs: [what: string, output: string, types: string[]][] = [
@@ -217,93 +217,76 @@ describe('a command of Gemini CLI, whose exit code the stream does not say,', ()
       ['tool_use'],
     ],
   ];
-  for (const [what, output, types] of outputs) {
+  for (const [what, output, types] of outputs)
     test(`is known to have ${what}`, () => {
       using here = place('gemini');
       keepConversation(here.home, here.run, [{ id: 't1', output }]);
-      here.say(...CALLS.gemini.say({ id: 't1', command: 'npm test', output: 'x', code: 0 }));
-      here.recorder.flush();
-      expect(readEvents(here.home.paths).map(({ type }) => type)).toEqual(types);
+      here.ran({ output: 'x', code: 0 });
+      expect(here.types()).toEqual(types);
     });
-  }
 
   test('waits for a conversation that is behind the stream, and so does what comes after it', () => {
     using here = place('gemini');
     const { say, edit } = CALLS.gemini;
-    here.say(
-      ...say({ id: 't1', command: 'npm test', output: ERROR, code: 1 }),
-      ...edit(`${here.project}/a.ts`),
-    );
-    expect(readEvents(here.home.paths)).toEqual([]);
+    here.say(...say(FAILED), ...edit(`${here.project}/a.ts`));
+    expect(here.events()).toEqual([]);
     keepConversation(here.home, here.run, [{ id: 't1', output: `Output: ${ERROR}\nExit Code: 1` }]);
     here.recorder.flush();
-    expect(readEvents(here.home.paths).map(({ type }) => type)).toEqual(['tool_error', 'tool_use']);
+    expect(here.types()).toEqual(['tool_error', 'tool_use']);
   });
 
   test('solves nothing when the conversation does not say how it ended', () => {
     using here = place('gemini');
-    const { say } = CALLS.gemini;
     keepConversation(here.home, here.run, [{ id: 't1', output: `Output: ${ERROR}\nExit Code: 1` }]);
-    here.say(...say({ id: 't1', command: 'npm test', output: ERROR, code: 1 }));
-    here.recorder.flush();
-    here.say(...say({ id: 't2', command: 'npm test', output: 'ok', code: 0 }));
-    here.recorder.flush();
-    expect(readEvents(here.home.paths).map(({ type }) => type)).toEqual(['tool_error', 'tool_use']);
+    here.ran();
+    here.ran(PASSED);
+    expect(here.types()).toEqual(['tool_error', 'tool_use']);
     expect(lessons(here)).toMatchObject([{ state: 'open' }]);
   });
 });
 
-describe('FailureRecorder', () => {
-  const failed = CALLS.claude.say({ id: 't1', command: 'npm test', output: ERROR, code: 1 });
-
+describe('failureRecorder()', () => {
   test('uses the key of the child when there is no session of the requester', () => {
     using here = place('claude', { requester: { ...madeRun().requester, session: null } });
-    here.say(...failed);
-    here.recorder.flush();
-    expect(readEvents(here.home.paths)[0]?.sessionId).toBe(here.run.childKey);
+    here.ran();
+    expect(here.events()[0]?.sessionId).toBe(here.run.childKey);
   });
 
   test('does not take two runs side by side for one, although their clients count calls alike', () => {
     using here = place('claude');
-    here.say(...failed);
-    here.recorder.flush();
-    const other = new FailureRecorder({ ...here.run, id: 'another' }, here.home.paths);
+    here.ran();
+    const other = failureRecorder({ ...here.run, id: 'another' }, here.home.paths);
     tell(other, [
       { kind: 'tool-call', id: 't1', tool: 'Bash', input: { command: 'npm test' } },
       { kind: 'tool-result', id: 't1', tool: null, isError: false, text: 'ok' },
     ]);
     other.flush();
-    expect(readEvents(here.home.paths, 'tool_use')).toHaveLength(1);
-    expect(readEvents(here.home.paths).map(({ data }) => data.agentId)).toEqual([here.run.id, 'another']);
+    expect(here.events('tool_use')).toHaveLength(1);
+    expect(here.events().map(({ data }) => data.agentId)).toEqual([here.run.id, 'another']);
   });
 
+  const RULE = 'The user has specified a rule which prevents you from using this specific tool call.';
   const nothing: [what: string, text: string][] = [
     ['a policy kept back', 'Permission to use Bash with command npm test has been denied.'],
     ['a policy of Gemini CLI kept back', 'Tool execution denied by policy.'],
-    [
-      'a rule of OpenCode kept back',
-      'The user has specified a rule which prevents you from using this specific tool call.',
-    ],
+    ['a rule of OpenCode kept back', RULE],
     ['names a tool that is not there', "Model tried to call unavailable tool 'task'. Available tools: bash."],
   ];
-  for (const [what, text] of nothing) {
+  for (const [what, text] of nothing)
     test(`records nothing of a call that ${what}`, () => {
       using here = place('claude');
-      here.say(claudeCall('t1', 'Bash', { command: 'npm test' }), claudeResult('t1', text, true));
-      here.recorder.flush();
-      expect(readEvents(here.home.paths)).toEqual([]);
+      here.record(claudeCall('t1', 'Bash', { command: 'npm test' }), claudeResult('t1', text, true));
+      expect(here.events()).toEqual([]);
     });
-  }
 
   test('records what the client itself rejected, as the hooks do', () => {
     using here = place('claude');
     const rejected = '<tool_use_error>File has not been read yet.</tool_use_error>';
-    here.say(
+    here.record(
       claudeCall('t1', 'Edit', { file_path: `${here.project}/a.ts` }),
       claudeResult('t1', rejected, true),
     );
-    here.recorder.flush();
-    expect(readEvents(here.home.paths, 'tool_error')[0]?.data).toMatchObject({
+    expect(here.events('tool_error')[0]?.data).toMatchObject({
       tool: 'Edit',
       said: 'File has not been read yet.',
       noise: 'client',
@@ -313,56 +296,39 @@ describe('FailureRecorder', () => {
 
   test('records a failure without a word as one that is not recognised again', () => {
     using here = place('codex');
-    here.say(...CALLS.codex.say({ id: 't1', command: 'npm test', output: '', code: 1 }));
-    here.recorder.flush();
-    expect(readEvents(here.home.paths, 'tool_error')[0]?.data).toMatchObject({ noise: 'silent' });
+    here.ran({ output: '' });
+    expect(here.events('tool_error')[0]?.data).toMatchObject({ noise: 'silent' });
   });
 
   test('passes over our own commands, and results whose call is unknown', () => {
     using here = place('claude');
-    here.say(
-      ...CALLS.claude.say({ id: 't1', command: 'self-generation errors', output: 'x', code: 1 }),
-      claudeResult('t7', 'x', true),
-    );
-    here.recorder.flush();
-    expect(readEvents(here.home.paths)).toEqual([]);
+    here.ran({ command: 'self-generation errors' });
+    here.record(claudeResult('t7', 'x', true));
+    expect(here.events()).toEqual([]);
   });
 
   test('does nothing while the settings switch it off', () => {
     using here = place('claude', {}, { enabled: false });
-    here.say(...failed);
-    here.recorder.flush();
-    expect(readEvents(here.home.paths)).toEqual([]);
+    here.ran();
+    expect(here.events()).toEqual([]);
   });
 
   test('writes of its own accord, in batches', () => {
     using here = place('claude');
-    const { say } = CALLS.claude;
-    for (let index = 0; index < 200; index++) {
-      here.say(...say({ id: `t${index}`, command: 'npm test', output: ERROR, code: 1 }));
-    }
-    const written = readEvents(here.home.paths, 'tool_error').length;
-    expect(written).toBeGreaterThan(128);
+    for (let index = 0; index < 200; index++) here.say(...CALLS.claude.say({ ...FAILED, id: `t${index}` }));
+    expect(here.events('tool_error').length).toBeGreaterThan(128);
     here.recorder.flush();
-    expect(readEvents(here.home.paths, 'tool_error')).toHaveLength(200);
+    expect(here.events('tool_error')).toHaveLength(200);
   });
 
   test('leaves it to the next writer when the database is held', () => {
     using here = place('claude');
     seedErrors(here.home.paths, [{ error: 'an earlier error' }]);
-    withDatabase(here.home.paths, () => {
-      here.say(...failed);
-      here.recorder.flush();
-    });
-    expect(readEvents(here.home.paths, 'tool_error')).toHaveLength(1);
+    withDatabase(here.home.paths, () => here.ran());
+    expect(here.events('tool_error')).toHaveLength(1);
     expect(spoolFiles(here.home.paths)).toHaveLength(1);
-    here.say(...CALLS.claude.say({ id: 't2', command: 'npm test', output: 'ok', code: 0 }));
-    here.recorder.flush();
-    expect(readEvents(here.home.paths).map(({ type }) => type)).toEqual([
-      'tool_error',
-      'tool_error',
-      'tool_use',
-    ]);
+    here.ran(PASSED);
+    expect(here.types()).toEqual(['tool_error', 'tool_error', 'tool_use']);
     expect(spoolFiles(here.home.paths)).toEqual([]);
   });
 
@@ -370,8 +336,7 @@ describe('FailureRecorder', () => {
     using here = place('claude');
     here.home.put('.self-generation/data/self-gen.db', 'this is no database'.repeat(1000));
     here.home.put('.self-generation/spool', 'this is no directory');
-    here.say(...failed);
-    here.recorder.flush();
+    here.ran();
     tell(here.recorder, [
       { kind: 'tool-call', id: 'x', tool: 'Bash', input: { command: 5 } },
       { kind: 'tool-result', id: 'x', tool: null, isError: true, text: '\u0000'.repeat(100_000) },

@@ -29,7 +29,9 @@ export async function place() {
     madeRun({ id, cwd: repository, worktreeMode: 'always', worktree: null, ...changes });
   const prepare = (run: Run, isShared = false) => prepareWorktree(run, home.paths, { env, isShared });
   const made = async (run: Run) => withTree(run, await prepare(run));
-  return { home, env, repository, git, runOf, prepare, made, [Symbol.dispose]: () => home[Symbol.dispose]() };
+  /** Work that is committed in a tree, without a file. */
+  const commit = (path: string) => gitAt(path, ['commit', '--quiet', '--allow-empty', '-m', 'work'], env);
+  return { ...home, home, env, repository, git, commit, runOf, prepare, made };
 }
 
 export async function gitAt(cwd: string, args: readonly string[], env: Environment): Promise<string> {

@@ -60,28 +60,12 @@ describe('readChanges()', () => {
     using here = changed.here;
     const proof = `${here.home.path}/proof`;
     const program = `sh -c 'echo ran >> ${proof}; cat'`;
-    for (const [key, value] of [
-      ...[
-        ['diff.noprefix', 'true'],
-        ['diff.mnemonicPrefix', 'true'],
-        ['color.ui', 'always'],
-      ],
-      ...[
-        ['diff.context', '0'],
-        ['diff.relative', 'true'],
-        ['diff.external', program],
-      ],
-      ...[
-        ['diff.x.command', program],
-        ['diff.x.textconv', program],
-        ['filter.x.clean', program],
-      ],
-      ...[
-        ['core.fsmonitor', program],
-        ['filter.x.smudge', program],
-      ],
-    ] as [string, string][])
-      await here.git('config', key, value);
+    const programs =
+      'diff.external diff.x.command diff.x.textconv filter.x.clean filter.x.smudge core.fsmonitor';
+    for (const key of programs.split(' ')) await here.git('config', key, program);
+    const looks =
+      'diff.noprefix=true diff.mnemonicPrefix=true color.ui=always diff.context=0 diff.relative=true';
+    for (const look of looks.split(' ')) await here.git('config', ...look.split('='));
     writeFileSync(`${changed.path}/.gitattributes`, '*.txt diff=x filter=x\n');
     // A repository in the tree, which has a configuration of its own.
     await gitAt(changed.path, ['init', '--quiet', 'nested'], here.env);
@@ -103,13 +87,8 @@ describe('readChanges()', () => {
     await here.git('add', '.');
     await here.git('commit', '--quiet', '--amend', '-m', 'first, once more');
     expect(await changesOf(changed)).toBe(before);
-    await here.git(
-      'checkout',
-      '--quiet',
-      '-b',
-      'next',
-      await here.git('rev-parse', changed.run.worktree.base ?? ''),
-    );
+    const base = await here.git('rev-parse', changed.run.worktree.base ?? '');
+    await here.git('checkout', '--quiet', '-b', 'next', base);
     await here.git('commit', '--quiet', '--allow-empty', '-m', 'second');
     writeFileSync(`${here.repository}/d.txt`, 'more\n');
     await here.git('add', '.');
@@ -126,15 +105,12 @@ describe('readChanges()', () => {
     const { base: _, ...ofEarlier } = changed.run.worktree;
     rmSync(changed.path, { recursive: true });
     expect(namesIn(await changesOf(changed))).toEqual(['committed.txt']);
-    expect(namesIn(await changesOf({ ...changed, run: { ...changed.run, worktree: ofEarlier } }))).toEqual([
-      'committed.txt',
-    ]);
+    const earlier = await changesOf({ ...changed, run: { ...changed.run, worktree: ofEarlier } });
+    expect(namesIn(earlier)).toEqual(['committed.txt']);
     await here.git('worktree', 'prune');
     await here.git('branch', '-D', changed.run.worktree.branch);
-    expect(await readChanges(changed.run, changed.world)).toMatchObject({
-      kind: 'failed',
-      reason: expect.stringContaining('neither its worktree nor its branch'),
-    });
+    const reason = expect.stringContaining('neither its worktree nor its branch');
+    expect(await readChanges(changed.run, changed.world)).toMatchObject({ kind: 'failed', reason });
   });
 });
 
@@ -152,9 +128,7 @@ describe('mergeChanges()', () => {
       ['a.txt', 'committed.txt', 'latin.txt', 'new.sh', 'odd "name".bin', 'sub/b.txt'].sort(),
     );
     for (const name of ['a.txt', 'committed.txt', 'latin.txt', 'new.sh', 'odd "name".bin'])
-      expect(readFileSync(`${repository}/${name}`).equals(readFileSync(`${changed.path}/${name}`))).toBe(
-        true,
-      );
+      expect(readFileSync(`${repository}/${name}`)).toEqual(readFileSync(`${changed.path}/${name}`));
     expect(existsSync(`${repository}/sub/b.txt`)).toBe(false);
     expect(readFileSync(`${repository}/mine.txt`, 'utf8')).toBe('mine\n');
     expect(await here.git('rev-parse', 'HEAD')).toBe(head);
@@ -165,20 +139,17 @@ describe('mergeChanges()', () => {
     ['the same line is changed', 'a.txt', 'other\n'],
     ['a file of that name is there', 'new.sh', 'mine\n'],
   ];
-  for (const [what, name, text] of conflicts) {
+  for (const [what, name, text] of conflicts)
     test(`changes nothing when ${what}, and names the file`, async () => {
       const changed = await changedPlace();
       using here = changed.here;
       writeFileSync(`${here.repository}/${name}`, text);
       const before = await here.git('status', '--porcelain');
-      expect(await mergeChanges(changed.run, changed.world)).toMatchObject({
-        kind: 'failed',
-        reason: expect.stringContaining(name),
-      });
+      const reason = expect.stringContaining(name);
+      expect(await mergeChanges(changed.run, changed.world)).toMatchObject({ kind: 'failed', reason });
       expect(await here.git('status', '--porcelain')).toBe(before);
       expect(readFileSync(`${here.repository}/${name}`, 'utf8')).toBe(text);
     });
-  }
 
   test('brings what is new since, also where what it brought is committed there, and nothing beside other work', async () => {
     const changed = await changedPlace();

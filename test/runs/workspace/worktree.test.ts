@@ -1,7 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   appendFileSync,
-  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -15,6 +14,7 @@ import {
 import { dirname } from 'node:path';
 import type { WorktreeMode } from '../../../src/runs/model/run.ts';
 import { leaveWorktree, type Prepared, prepareWorktree } from '../../../src/runs/workspace/worktree.ts';
+import { putFile } from '../../support/tree.ts';
 import { gitAt, place, withTree } from './tree-place.ts';
 
 // Each starts dozens of git processes.
@@ -29,12 +29,11 @@ describe('prepareWorktree()', () => {
     ['auto', true, 'made'],
     ['always', false, 'made'],
   ];
-  for (const [worktreeMode, isShared, kind] of rows) {
+  for (const [worktreeMode, isShared, kind] of rows)
     test(`gives ${kind} for "${worktreeMode}" when the directory is ${isShared ? '' : 'not '}shared`, async () => {
       using here = await place();
       expect((await here.prepare(here.runOf(ID, { worktreeMode }), isShared)).kind).toBe(kind);
     });
-  }
 
   test('makes a private tree of HEAD on a branch of the run, at the same place below it', async () => {
     using here = await place();
@@ -55,25 +54,24 @@ describe('prepareWorktree()', () => {
     ['--..~^:?*[\\@{', 'subagent/01234567'],
     [`${'a'.repeat(39)} tail`, `subagent/${'a'.repeat(39)}-01234567`],
   ];
-  for (const [label, branch] of branches) {
+  for (const [label, branch] of branches)
     test(`names the branch ${branch} after the label "${label}"`, async () => {
       using here = await place();
       const run = await here.made(here.runOf(ID, { label }));
       expect(await gitAt(run.worktree.path, ['branch', '--show-current'], here.env)).toBe(branch);
     });
-  }
 
   test('makes a removed tree again with the branch that it had, also one of an earlier name', async () => {
     using here = await place();
     const run = await here.made(here.runOf(ID, { label: 'new name' }));
     const branch = `subagent/${ID}`;
     await gitAt(run.worktree.path, ['branch', '-m', branch], here.env);
-    await gitAt(run.worktree.path, ['commit', '--quiet', '--allow-empty', '-m', 'work'], here.env);
+    await here.commit(run.worktree.path);
     rmSync(run.worktree.path, { recursive: true });
     await here.git('worktree', 'prune');
     const { path, repository } = run.worktree;
     const again = await here.made({ ...run, worktree: { path, repository, branch } });
-    expect(again.worktree.branch).toBe(branch);
+    expect(again.worktree).toMatchObject({ path, branch });
     expect(await gitAt(path, ['log', '--format=%s', '-1'], here.env)).toBe('work');
   });
 
@@ -167,11 +165,7 @@ describe('leaveWorktree()', () => {
     ],
     [
       'files in a new directory',
-      (path) => {
-        mkdirSync(`${path}/docs`);
-        writeFileSync(`${path}/docs/one.md`, 'x');
-        writeFileSync(`${path}/docs/two.md`, 'x');
-      },
+      (path) => ['one', 'two'].map((name) => putFile(`${path}/docs/${name}.md`, 'x')),
       '2 files are not committed',
     ],
     ['an ignored file', (path) => writeFileSync(`${path}/result.log`, 'x'), '1 ignored file is left'],
@@ -197,7 +191,7 @@ describe('leaveWorktree()', () => {
       '1 file is not committed',
     ],
   ];
-  for (const [what, leaves, reason] of kept) {
+  for (const [what, leaves, reason] of kept)
     test(`keeps a tree with ${what} and says where it is`, async () => {
       using here = await place();
       const run = await here.made(here.runOf(ID));
@@ -210,12 +204,11 @@ describe('leaveWorktree()', () => {
       expect(await gitAt(path, ['status', '--porcelain', '--ignored'], here.env)).toBe(before);
       expect(await here.git('branch', '--list', branch)).toContain(branch);
     });
-  }
 
   test('removes a tree whose commit is in another branch', async () => {
     using here = await place();
     const run = await here.made(here.runOf(ID));
-    await gitAt(run.worktree.path, ['commit', '--quiet', '--allow-empty', '-m', 'work'], here.env);
+    await here.commit(run.worktree.path);
     await here.git('merge', '--quiet', '--ff-only', run.worktree.branch);
     expect(await leaveWorktree(run, { env: here.env })).toBeNull();
     expect(existsSync(run.worktree.path)).toBe(false);
@@ -225,18 +218,17 @@ describe('leaveWorktree()', () => {
   test('keeps both of two trees that hold the same commit', async () => {
     using here = await place();
     const [one, other] = [await here.made(here.runOf('one')), await here.made(here.runOf('other'))];
-    await gitAt(one.worktree.path, ['commit', '--quiet', '--allow-empty', '-m', 'work'], here.env);
+    await here.commit(one.worktree.path);
     await gitAt(other.worktree.path, ['merge', '--quiet', '--ff-only', one.worktree.branch], here.env);
-    for (const run of [one, other]) {
+    for (const run of [one, other])
       expect(await leaveWorktree(run, { env: here.env })).toContain('1 commit is in no other branch');
-    }
   });
 
   test('keeps the branch of a tree that somebody removed, as long as it has a commit of its own', async () => {
     using here = await place();
     const run = await here.made(here.runOf(ID));
     const { path, branch } = run.worktree;
-    await gitAt(path, ['commit', '--quiet', '--allow-empty', '-m', 'work'], here.env);
+    await here.commit(path);
     rmSync(path, { recursive: true });
     expect(await leaveWorktree(run, { env: here.env })).toStartWith(`branch kept: ${branch}`);
     await here.git('merge', '--quiet', '--ff-only', branch);
@@ -247,7 +239,7 @@ describe('leaveWorktree()', () => {
   test('makes a removed tree again at the same place, with what its branch holds', async () => {
     using here = await place();
     const run = await here.made(here.runOf(ID));
-    await gitAt(run.worktree.path, ['commit', '--quiet', '--allow-empty', '-m', 'work'], here.env);
+    await here.commit(run.worktree.path);
     rmSync(run.worktree.path, { recursive: true });
     await leaveWorktree(run, { env: here.env });
     const again = await here.made(here.runOf(ID));
@@ -264,39 +256,34 @@ describe('leaveWorktree()', () => {
   });
 });
 
+/** Programs that leave a mark where they are run. */
+function traps({ home }: Awaited<ReturnType<typeof place>>) {
+  const marks = `${home.path}/marks`;
+  mkdirSync(marks);
+  const trap = (name: string, at = `${home.path}/traps/${name}`) =>
+    putFile(at, `#!/bin/sh\ntouch "${marks}/${name}"\ncat\n`, 0o755);
+  return { marks, trap };
+}
+
 test('nothing that the repository or the environment names is run', async () => {
   using here = await place();
-  const marks = `${here.home.path}/marks`;
-  mkdirSync(marks);
-  const trap = (name: string) => {
-    const path = here.home.put(`traps/${name}`, `#!/bin/sh\ntouch "${marks}/${name}"\ncat\n`);
-    chmodSync(path, 0o755);
-    return path;
-  };
-  mkdirSync(`${here.repository}/.git/hooks`, { recursive: true });
-  for (const hook of ['post-checkout', 'reference-transaction', 'post-index-change']) {
-    const path = `${here.repository}/.git/hooks/${hook}`;
-    writeFileSync(path, `#!/bin/sh\ntouch "${marks}/${hook}"\n`);
-    chmodSync(path, 0o755);
-  }
+  const { marks, trap } = traps(here);
+  for (const hook of ['post-checkout', 'reference-transaction', 'post-index-change'])
+    trap(hook, `${here.repository}/.git/hooks/${hook}`);
   writeFileSync(`${here.repository}/.gitattributes`, '*.txt filter=trap\n*.md filter=a=b\n');
   writeFileSync(`${here.repository}/c.md`, 'three\n');
   await here.git('add', '.gitattributes', 'c.md');
   await here.git('-c', 'core.hooksPath=/dev/null', 'commit', '--quiet', '-m', 'attributes');
   await here.git('config', 'core.fsmonitor', trap('fsmonitor'));
-  await here.git('config', 'filter.trap.smudge', trap('smudge'));
-  await here.git('config', 'filter.trap.clean', trap('clean'));
-  await here.git('config', 'filter.trap.process', trap('process'));
+  for (const key of ['smudge', 'clean', 'process']) await here.git('config', `filter.trap.${key}`, trap(key));
   await here.git('config', 'filter.trap.required', 'true');
   writeFileSync(`${here.home.path}/included`, `[filter "a=b"]\n\tsmudge = ${trap('included')}\n`);
   await here.git('config', 'include.path', `${here.home.path}/included`);
   for (const name of readdirSync(marks)) rmSync(`${marks}/${name}`);
 
   const env = { ...here.env, GIT_EXTERNAL_DIFF: trap('environment'), GIT_DIR: '/nowhere' };
-  const run = withTree(
-    here.runOf(ID),
-    await prepareWorktree(here.runOf(ID), here.home.paths, { env, isShared: false }),
-  );
+  const prepared = await prepareWorktree(here.runOf(ID), here.home.paths, { env, isShared: false });
+  const run = withTree(here.runOf(ID), prepared);
   expect(readFileSync(`${run.worktree.path}/a.txt`, 'utf8')).toBe('one\n');
   // Of the same length, so that the file has to be read to see it.
   writeFileSync(`${run.worktree.path}/a.txt`, 'eno\n');
@@ -310,17 +297,10 @@ test('nothing that the repository or the environment names is run', async () => 
   expect(readdirSync(marks)).toContain('process');
 });
 
-const conditions = ['gitdir:**/worktrees/**', 'onbranch:subagent/**'];
-for (const condition of conditions) {
+for (const condition of ['gitdir:**/worktrees/**', 'onbranch:subagent/**'])
   test(`nothing is run that the repository names for such trees alone, by ${condition}`, async () => {
     using here = await place();
-    const marks = `${here.home.path}/marks`;
-    mkdirSync(marks);
-    const trap = (name: string) => {
-      const path = here.home.put(`traps/${name}`, `#!/bin/sh\ntouch "${marks}/${name}"\ncat\n`);
-      chmodSync(path, 0o755);
-      return path;
-    };
+    const { marks, trap } = traps(here);
     writeFileSync(`${here.repository}/.gitattributes`, '*.txt filter=trap\n');
     await here.git('add', '.gitattributes');
     await here.git('commit', '--quiet', '-m', 'attributes');
@@ -344,7 +324,6 @@ for (const condition of conditions) {
     await gitAt(other, ['status'], here.env);
     expect(readdirSync(marks)).toContain('clean');
   });
-}
 
 test('a tree that was not filled before its maker died is filled', async () => {
   using here = await place();
