@@ -1,7 +1,7 @@
 /** What the measurements share: homes that are thrown away, programs that are run in them, figures, tables and limits. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Subprocess } from 'bun';
 import Table from 'cli-table3';
 import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
@@ -48,7 +48,7 @@ export function makePlace(root: string, client: string, config: object): Place {
 /** The program to measure: this one, or else one that is compiled now. */
 export async function programOr(given: string | undefined, root: string): Promise<string> {
   if (given === undefined) await compile('src/main.ts', join(root, 'self-generation'));
-  return given ?? join(root, 'self-generation');
+  return resolve(given ?? join(root, 'self-generation'));
 }
 
 /** Compiles a program that does nothing, with the flags of ours. */

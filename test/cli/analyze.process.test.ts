@@ -10,7 +10,7 @@ import { madeCalls, storeCalls } from '../analysis/made-calls.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { isoBeforeNow, withDatabase } from '../support/seed.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, printed, refused, said } from './call.ts';
 
 const SHOP = '/home/dev/shop';
 const SUGGESTIONS = [
@@ -63,8 +63,7 @@ describe('analyze', () => {
   test('prints what recurs and what is proposed, without escape sequences of the model', async () => {
     using home = temporaryHome();
     record(home);
-    const { stdout, stderr, code } = await analyze(home, []);
-    expect([code, stderr]).toEqual([0, '']);
+    const stdout = printed(await analyze(home, []));
     expect(stdout).toMatch(/^Analysis of shop\n/);
     for (const line of ['4 × setup: deploys', '3 × Read → Edit fixing', '2 × no port'])
       expect(stdout).toContain(`  ${line}`);
@@ -91,11 +90,9 @@ describe('analyze', () => {
   test('says that there is too little to analyse, which is no failure', async () => {
     using home = temporaryHome();
     record(home, SHOP, 2);
-    expect(await analyze(home, [])).toEqual({
-      stdout: 'Too little to analyse: no failing call and 2 prompts recorded, 5 are needed.\n',
-      stderr: '',
-      code: 0,
-    });
+    expect(await analyze(home, [])).toEqual(
+      said('Too little to analyse: no failing call and 2 prompts recorded, 5 are needed.\n'),
+    );
   });
 
   test('says that prompts are not collected, when that is why there are too few', async () => {
@@ -120,11 +117,9 @@ describe('analyze', () => {
   test('exits with 3 for a path of which nothing is recorded, and names what there is', async () => {
     using home = temporaryHome();
     const path = `${home.path}/no/such/place`;
-    expect(await analyze(home, ['--project', path])).toEqual({
-      code: 3,
-      stdout: '',
-      stderr: `error: Cannot find the project "${path}": nothing is recorded of it.\n`,
-    });
+    expect(await analyze(home, ['--project', path])).toEqual(
+      refused(3, `error: Cannot find the project "${path}": nothing is recorded of it.\n`),
+    );
     expect(existsSync(home.paths.home)).toBe(false);
     record(home);
     const { code, stderr } = await analyze(home, ['--project', path, '--dry-run']);

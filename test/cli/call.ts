@@ -1,3 +1,4 @@
+import { expect } from 'bun:test';
 import { type Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
@@ -60,4 +61,16 @@ export async function callHere(
     if (!(error instanceof CommanderError)) throw error;
   }
   return { code, stdout: stdout.join(''), stderr: stderr.join('') };
+}
+
+/** The answer of a command that has printed this, and nothing beside it. */
+export const said = (stdout: string): Answer => ({ code: 0, stdout, stderr: '' });
+
+/** The answer of a command that has ended with this code and said why. */
+export const refused = (code: number, stderr: string): Answer => ({ code, stdout: '', stderr });
+
+/** What a command has printed that succeeded without a word on standard error. */
+export function printed({ code, stdout, stderr }: Answer): string {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
 }

@@ -12,7 +12,7 @@ import {
 import { configCommand } from '../../src/cli/config.ts';
 import { CONFIG_FIELDS, readPath } from '../../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, printed, refused, said } from './call.ts';
 
 const config = (home: Home, ...words: string[]) =>
   callHere(configCommand, words, { env: { HOME: home.path } });
@@ -23,15 +23,14 @@ describe('config list', () => {
   test('shows every setting with its value, its default and its meaning', async () => {
     using home = temporaryHome();
     home.writeConfig({ language: 'en' });
-    const { stdout, stderr, code } = await config(home, 'list');
-    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    const stdout = printed(await config(home, 'list'));
     const lines = stdout.trim().split('\n');
     expect(lines).toHaveLength(CONFIG_FIELDS.length + 1);
     for (const { key, description } of CONFIG_FIELDS) {
       expect(lines.find((line) => line.startsWith(`${key} `))).toContain(description);
     }
     expect(lines.find((line) => line.startsWith('language '))).toMatch(/"en" +"ko"/);
-    expect(await config(home)).toEqual({ stdout, stderr, code });
+    expect(await config(home)).toEqual(said(stdout));
   });
 
   test('tells of bad fields beside the table, and inside of the JSON', async () => {
@@ -79,11 +78,7 @@ describe('settings of background runs', () => {
   for (const [key, text, stored] of rows) {
     test(`are set, shown and unset as the others are: ${key} ${text}`, async () => {
       using home = temporaryHome();
-      expect(await config(home, 'set', key, text)).toEqual({
-        stdout: `${key} = ${JSON.stringify(stored)}\n`,
-        stderr: '',
-        code: 0,
-      });
+      expect(await config(home, 'set', key, text)).toEqual(said(`${key} = ${JSON.stringify(stored)}\n`));
       expect(readPath(valuesOf(home), key)).toEqual(stored);
       expect((await config(home, 'get', key)).stdout).toBe(`${JSON.stringify(stored)}\n`);
       const standard = CONFIG_FIELDS.find((field) => field.key === key)?.default;
@@ -93,7 +88,7 @@ describe('settings of background runs', () => {
     });
   }
 
-  const refused: [key: string, text: string, expected: string][] = [
+  const bad: [key: string, text: string, expected: string][] = [
     ['agents.defaults.subagents.maxConcurrent', '0', 'expected a whole number from 1 to 100000'],
     [
       'agents.list',
@@ -104,11 +99,10 @@ describe('settings of background runs', () => {
     ['announce.mode', 'loud', 'expected "turn", "inline" or "raw"'],
     ['agents.defaults.subagents.contextFiles', '["SOUL.md"]', 'none that is for main agents'],
   ];
-  for (const [key, text, expected] of refused) {
+  for (const [key, text, expected] of bad) {
     test(`are refused when they are bad: ${key} ${text}`, async () => {
       using home = temporaryHome();
-      const { stderr, code } = await config(home, 'set', key, text);
-      expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(expected), code: 2 });
+      expect(await config(home, 'set', key, text)).toEqual(refused(2, expect.stringContaining(expected)));
     });
   }
 
@@ -134,7 +128,7 @@ describe('config get', () => {
     test(`prints ${printed} for ${key} of ${JSON.stringify(values)}`, async () => {
       using home = temporaryHome();
       home.writeConfig(values);
-      expect(await config(home, 'get', key)).toEqual({ stdout: `${printed}\n`, stderr: '', code: 0 });
+      expect(await config(home, 'get', key)).toEqual(said(`${printed}\n`));
       expect((await config(home, 'get', key, '--json')).stdout).toBe(`{"key":"${key}","value":${printed}}\n`);
     });
   }
@@ -169,7 +163,7 @@ describe('config set', () => {
     test(`takes ${text} for ${key}`, async () => {
       using home = temporaryHome();
       const answer = await config(home, 'set', key, text);
-      expect(answer).toEqual({ stdout: `${key} = ${JSON.stringify(value)}\n`, stderr: '', code: 0 });
+      expect(answer).toEqual(said(`${key} = ${JSON.stringify(value)}\n`));
       expect(JSON.parse((await config(home, 'get', key)).stdout)).toEqual(value);
     });
   }
@@ -298,12 +292,12 @@ describe('config', () => {
     using home = temporaryHome();
     const text = `{\n  // spoken\n  language: 'en',\n}\n`;
     home.put('.self-generation/config.json', text);
-    expect(await config(home, 'get', 'language')).toEqual({ stdout: '"en"\n', stderr: '', code: 0 });
+    expect(await config(home, 'get', 'language')).toEqual(said('"en"\n'));
     const reason = `"${home.paths.config}" is JSON5, whose comments would be lost; change it there by hand.`;
     const set = await config(home, 'set', 'language', 'ko');
-    expect(set).toEqual({ stdout: '', stderr: `error: Cannot set language to ko: ${reason}\n`, code: 1 });
+    expect(set).toEqual(refused(1, `error: Cannot set language to ko: ${reason}\n`));
     const unset = await config(home, 'unset', 'language');
-    expect(unset).toEqual({ stdout: '', stderr: `error: Cannot unset language: ${reason}\n`, code: 1 });
+    expect(unset).toEqual(refused(1, `error: Cannot unset language: ${reason}\n`));
     expect(fileOf(home)).toBe(text);
   });
 

@@ -5,7 +5,7 @@ import { EXIT, fail, newCommand, projectHere } from '../../src/cli/context.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { seedErrors } from '../support/seed.ts';
-import { callHere } from './call.ts';
+import { callHere, refused } from './call.ts';
 
 describe('newCommand()', () => {
   const rows: [string, string[], string][] = [
@@ -23,7 +23,7 @@ describe('newCommand()', () => {
         words,
       );
       const hint = 'See "self-generation very deep --help".\n';
-      expect(answer).toEqual({ code: 2, stdout: '', stderr: message + hint });
+      expect(answer).toEqual(refused(2, message + hint));
     });
   }
 
@@ -40,7 +40,7 @@ describe('fail()', () => {
       (context) => newCommand('x', context).action(() => fail(context, EXIT.notFound, 'find "y"')),
       [],
     );
-    expect(answer).toEqual({ code: 3, stdout: '', stderr: 'error: Cannot find "y".\n' });
+    expect(answer).toEqual(refused(3, 'error: Cannot find "y".\n'));
   });
 });
 

@@ -4,7 +4,7 @@ import { applyCommand, dismissCommand } from '../../src/cli/decide.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
-import { callHere } from './call.ts';
+import { callHere, printed, refused } from './call.ts';
 
 const worldOf = (home: Home) => ({ env: { HOME: home.path }, cwd: `${home.path}/app` });
 const call = (home: Home, words: readonly string[]) => callHere(dismissCommand, words, worldOf(home));
@@ -13,8 +13,7 @@ describe('dismiss', () => {
   test('records the reason on one line', async () => {
     using home = temporaryHome();
     const { id } = seedSuggestion(home, RULE);
-    const { stdout, stderr, code } = await call(home, ['1', '--why', ' we use\npnpm ']);
-    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    const stdout = printed(await call(home, ['1', '--why', ' we use\npnpm ']));
     expect(stdout).toBe(`Dismissed: Use bun. "self-generation undo ${id}" makes it wait again.\n`);
     expect(storedSuggestion(home, id)).toMatchObject({
       status: 'dismissed',
@@ -55,11 +54,9 @@ describe('dismiss', () => {
     mkdirSync(`${home.path}/app`);
     const { id } = seedSuggestion(home, SKILL);
     await callHere(applyCommand, [id, '--yes'], worldOf(home));
-    expect(await call(home, [id])).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `error: Cannot dismiss ${id}: it is applied; run "self-generation undo ${id}" first.\n`,
-    });
+    expect(await call(home, [id])).toEqual(
+      refused(1, `error: Cannot dismiss ${id}: it is applied; run "self-generation undo ${id}" first.\n`),
+    );
     expect(feedbackOf(home)).toEqual([`accepted ${id}`]);
     const other = seedSuggestion(home, RULE);
     await call(home, [other.id]);

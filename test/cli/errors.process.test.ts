@@ -11,7 +11,7 @@ import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { seedLearnt } from '../support/lessons.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { seedFixes, withDatabase } from '../support/seed.ts';
-import { type Answer, call, callHere } from './call.ts';
+import { type Answer, call, callHere, printed, refused, said } from './call.ts';
 
 const SHOP = '/home/dev/shop';
 const BANK = '/home/dev/bank';
@@ -79,19 +79,19 @@ describe('errors list', () => {
     learned(home);
     const [first, second] = [idOf(home, STRING), idOf(home, PORT)];
     const answer = await errors(home, ['list']);
-    expect(answer).toEqual({
-      stdout: [
-        `${first}  ${STRING}`,
-        '   no fix yet',
-        '   seen 1 · told 0 · 3 d ago',
-        `${second}  ${PORT}`,
-        `   ${FIX}`,
-        '   seen 1 · helped 1 time in 1 session · told 0 · 3 d ago',
-        '',
-      ].join('\n'),
-      stderr: '',
-      code: 0,
-    });
+    expect(answer).toEqual(
+      said(
+        [
+          `${first}  ${STRING}`,
+          '   no fix yet',
+          '   seen 1 · told 0 · 3 d ago',
+          `${second}  ${PORT}`,
+          `   ${FIX}`,
+          '   seen 1 · helped 1 time in 1 session · told 0 · 3 d ago',
+          '',
+        ].join('\n'),
+      ),
+    );
     expect(await errors(home, [])).toEqual(answer);
   });
 
@@ -146,7 +146,7 @@ describe('errors list', () => {
       using home = temporaryHome();
       learned(home);
       const answer = await errors(home, words, { cwd: '/home/dev/none' });
-      expect(answer).toEqual({ stdout: text, stderr: '', code: 0 });
+      expect(answer).toEqual(said(text));
     });
   }
 
@@ -260,25 +260,25 @@ describe('errors show', () => {
     using home = temporaryHome();
     learned(home);
     const id = idOf(home, PORT);
-    expect(await errors(home, ['show', id])).toEqual({
-      stdout: [
-        PORT,
-        '',
-        `id         ${id}`,
-        `project    ${SHOP}`,
-        'tool       Bash',
-        `seen       1 time, first ${time(1)}, last ${time(1)}`,
-        `do         ${FIX}`,
-        'how        learnt from what agents did; helped 1 time in 1 session, first 2026-05-01, last 2026-05-01',
-        'told       never',
-        'agents     are told error and fix',
-        `raw        ${PORT}`,
-        '            at src/server.ts:3',
-        '',
-      ].join('\n'),
-      stderr: '',
-      code: 0,
-    });
+    expect(await errors(home, ['show', id])).toEqual(
+      said(
+        [
+          PORT,
+          '',
+          `id         ${id}`,
+          `project    ${SHOP}`,
+          'tool       Bash',
+          `seen       1 time, first ${time(1)}, last ${time(1)}`,
+          `do         ${FIX}`,
+          'how        learnt from what agents did; helped 1 time in 1 session, first 2026-05-01, last 2026-05-01',
+          'told       never',
+          'agents     are told error and fix',
+          `raw        ${PORT}`,
+          '            at src/server.ts:3',
+          '',
+        ].join('\n'),
+      ),
+    );
   });
 
   test('prints that as JSON', async () => {
@@ -344,11 +344,9 @@ describe('errors resolve', () => {
     using home = temporaryHome();
     learned(home);
     const id = idOf(home, STRING);
-    expect(await errors(home, ['resolve', id, 'read', 'the file', 'first'])).toEqual({
-      stdout: `Error ${id} is solved by: read the file first\n`,
-      stderr: '',
-      code: 0,
-    });
+    expect(await errors(home, ['resolve', id, 'read', 'the file', 'first'])).toEqual(
+      said(`Error ${id} is solved by: read the file first\n`),
+    );
     expect(resolutionOf(home, STRING)).toMatchObject({ summary: 'read the file first', resolvedBy: 'user' });
     expect((await errors(home, ['show', id])).stdout).toContain(
       'how        a person wrote it or agreed to it\n',
@@ -401,7 +399,7 @@ describe('errors resolve', () => {
     });
   });
 
-  const refused: [why: string, words: string[], code: number, message: RegExp][] = [
+  const bad: [why: string, words: string[], code: number, message: RegExp][] = [
     ['no text', [], 2, /say what solves it, or use --stdin\.$/],
     ['blanks', [' \t '], 2, /say what solves it, or use --stdin\.$/],
     ['an empty input', ['--stdin'], 2, /say what solves it, or use --stdin\.$/],
@@ -413,7 +411,7 @@ describe('errors resolve', () => {
       /the text is shaped like an instruction to its reader, so agents would never be told\. Say what was done\.$/,
     ],
   ];
-  for (const [why, words, code, message] of refused) {
+  for (const [why, words, code, message] of bad) {
     test(`refuses ${why} with ${code}, and changes nothing`, async () => {
       using home = temporaryHome();
       learned(home);
@@ -430,11 +428,9 @@ describe('errors resolve', () => {
     withDatabase(home.paths, (db) =>
       db.sqlite.run("INSERT INTO error_kb(ts, error_normalized) VALUES ('2026', 'Exit code 1')"),
     );
-    expect(await errors(home, ['resolve', '1', 'x'])).toEqual({
-      stdout: '',
-      stderr: 'error: Cannot resolve error 1: it says too little to be recognised again.\n',
-      code: 1,
-    });
+    expect(await errors(home, ['resolve', '1', 'x'])).toEqual(
+      refused(1, 'error: Cannot resolve error 1: it says too little to be recognised again.\n'),
+    );
   });
 });
 
@@ -443,11 +439,9 @@ describe('errors forget', () => {
     using home = temporaryHome();
     learned(home);
     const id = idOf(home, STRING);
-    expect(await errors(home, ['forget', id, '--yes'])).toEqual({
-      stdout: `Error ${id} is forgotten: 1 error, 1 event. It will not be recorded again.\n`,
-      stderr: '',
-      code: 0,
-    });
+    expect(await errors(home, ['forget', id, '--yes'])).toEqual(
+      said(`Error ${id} is forgotten: 1 error, 1 event. It will not be recorded again.\n`),
+    );
     expect(found(await errors(home, ['--json']))).toEqual([PORT]);
     expect(await errors(home, ['forget', id, '--yes'])).toMatchObject({ code: 3, stdout: '' });
   });
@@ -455,8 +449,7 @@ describe('errors forget', () => {
   test('prints what it did as JSON', async () => {
     using home = temporaryHome();
     learned(home);
-    const { stdout, code } = await errors(home, ['forget', idOf(home, PORT), '--yes', '--json']);
-    expect(code).toBe(0);
+    const stdout = printed(await errors(home, ['forget', idOf(home, PORT), '--yes', '--json']));
     expect(JSON.parse(stdout)).toEqual({
       kind: 'forgotten',
       id: Number(JSON.parse(stdout).id),
@@ -557,12 +550,12 @@ describe('errors', () => {
     test(`exits with 3 for ${words.join(' ')}`, async () => {
       using home = temporaryHome();
       learned(home);
-      expect(await errors(home, [...words, '--json'])).toEqual({
-        stdout: '',
-        stderr:
+      expect(await errors(home, [...words, '--json'])).toEqual(
+        refused(
+          3,
           'error: Cannot find error 99: there is none of this number. "self-generation errors --all-projects" lists them.\n',
-        code: 3,
-      });
+        ),
+      );
     });
   }
 
@@ -601,8 +594,7 @@ describe('errors', () => {
   for (const name of ['', 'list', 'search', 'show', 'resolve', 'withdraw', 'share', 'unshare', 'forget']) {
     test(`errors ${name} --help has examples`, async () => {
       using home = temporaryHome();
-      const { stdout, code } = await errors(home, [...(name === '' ? [] : [name]), '--help']);
-      expect(code).toBe(0);
+      const stdout = printed(await errors(home, [...(name === '' ? [] : [name]), '--help']));
       expect(stdout).toMatch(new RegExp(`Examples:\\n  \\$ self-generation errors ?${name}`));
       expect(stdout).toContain('--json');
     });

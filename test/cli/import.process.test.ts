@@ -7,7 +7,7 @@ import { runHookProcess, runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
 import { seedErrors } from '../support/seed.ts';
 import { Clock, importedRows, NOW, putText, Transcript, transcriptPath } from '../support/transcripts.ts';
-import { callHere } from './call.ts';
+import { callHere, printed, refused, said } from './call.ts';
 
 /** The transcripts' project, so that no other one's files on this machine play a part. */
 const projectIn = (home: Home) => `${home.path}/app`;
@@ -29,16 +29,16 @@ describe('import', () => {
   test('reads the transcripts of the client and says what came of it', async () => {
     using home = temporaryHome();
     put(home);
-    expect(await run(home)).toEqual({
-      code: 0,
-      stdout: [
-        'Read 0.0 MiB of 1 session in 1 transcript.',
-        'Events: 1 prompt, 1 tool_error, 2 tool_use',
-        'Lessons: 1 more',
-        '',
-      ].join('\n'),
-      stderr: '',
-    });
+    expect(await run(home)).toEqual(
+      said(
+        [
+          'Read 0.0 MiB of 1 session in 1 transcript.',
+          'Events: 1 prompt, 1 tool_error, 2 tool_use',
+          'Lessons: 1 more',
+          '',
+        ].join('\n'),
+      ),
+    );
     expect(readEvents(home.paths)).toHaveLength(4);
     expect(readEvents(home.paths)[0]?.projectPath).toBe(projectIn(home));
   });
@@ -47,7 +47,7 @@ describe('import', () => {
     using home = temporaryHome();
     put(home);
     await run(home);
-    expect(await run(home)).toEqual({ code: 0, stdout: 'Nothing new in 1 transcript.\n', stderr: '' });
+    expect(await run(home)).toEqual(said('Nothing new in 1 transcript.\n'));
   });
 
   test('says what it left out, and warns of what it could not read', async () => {
@@ -65,8 +65,7 @@ describe('import', () => {
   test('--json prints all of it as JSON', async () => {
     using home = temporaryHome();
     put(home);
-    const { stdout, stderr, code } = await run(home, ['--json']);
-    expect([stderr, code]).toEqual(['', 0]);
+    const stdout = printed(await run(home, ['--json']));
     expect(JSON.parse(stdout)).toMatchObject({
       dryRun: false,
       transcripts: {
@@ -135,8 +134,7 @@ describe('import --from', () => {
     using home = temporaryHome();
     putText(home, 'one/s1.jsonl', new Transcript().prompt('Go.').text);
     putText(home, 'two.jsonl', new Transcript({ session: 's2' }).prompt('Go on.').text);
-    const { stdout, code } = await run(home, ['--from', 'one', 'two.jsonl']);
-    expect(code).toBe(0);
+    const stdout = printed(await run(home, ['--from', 'one', 'two.jsonl']));
     expect(stdout).toContain('Events: 2 prompt\n');
     const again = await run(home, ['--from', 'one', 'two.jsonl']);
     expect(again.stdout).toBe('Nothing new in 2 transcripts.\n');
@@ -159,11 +157,12 @@ describe('import --from', () => {
     seedErrors(other.paths, [{ error: 'Error: a' }]);
     symlinkSync(other.paths.database, `${home.path}/learned.jsonl`);
     putText(home, 'one/s1.jsonl', new Transcript().prompt('Go.').text);
-    expect(await run(home, ['--from', 'one', 'learned.jsonl'])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `error: Cannot import "${home.path}/learned.jsonl": it is a database, and only transcripts can be read. Name a transcript (.jsonl), or a directory of them.\n`,
-    });
+    expect(await run(home, ['--from', 'one', 'learned.jsonl'])).toEqual(
+      refused(
+        2,
+        `error: Cannot import "${home.path}/learned.jsonl": it is a database, and only transcripts can be read. Name a transcript (.jsonl), or a directory of them.\n`,
+      ),
+    );
     expect(existsSync(home.paths.home)).toBe(false);
   });
 });
@@ -171,11 +170,12 @@ describe('import --from', () => {
 describe('import that cannot be done', () => {
   test('says so when there are no transcripts', async () => {
     using home = temporaryHome();
-    expect(await run(home)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `error: Cannot import: there are no transcripts, because there is no "${home.path}/.claude/projects". Say where they are with --from.\n`,
-    });
+    expect(await run(home)).toEqual(
+      refused(
+        1,
+        `error: Cannot import: there are no transcripts, because there is no "${home.path}/.claude/projects". Say where they are with --from.\n`,
+      ),
+    );
     expect(existsSync(home.paths.home)).toBe(false);
   });
 
@@ -227,8 +227,7 @@ describe('import that cannot be done', () => {
 describe('import --help', () => {
   test('has examples and exit codes', async () => {
     using home = temporaryHome();
-    const { stdout, code } = await run(home, ['--help']);
-    expect(code).toBe(0);
+    const stdout = printed(await run(home, ['--help']));
     for (const text of [
       '--from <PATH...>',
       '--project',

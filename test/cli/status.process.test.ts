@@ -8,7 +8,7 @@ import { saveProposals } from '../../src/suggestions/store.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, printed, said } from './call.ts';
 import { newShelf } from './subagents/shelf.ts';
 
 const status = (home: Home, ...words: string[]) =>
@@ -31,11 +31,9 @@ function learned(home: Home): void {
 describe('status', () => {
   test('says that nothing is recorded, and makes nothing', async () => {
     using home = temporaryHome();
-    expect(await status(home)).toEqual({
-      stdout: `self-generation on  ${home.paths.home}\nNothing recorded yet.\n`,
-      stderr: '',
-      code: 0,
-    });
+    expect(await status(home)).toEqual(
+      said(`self-generation on  ${home.paths.home}\nNothing recorded yet.\n`),
+    );
     expect(existsSync(home.paths.home)).toBe(false);
   });
 
@@ -56,8 +54,7 @@ describe('status', () => {
   test('counts what is recorded and shows the newest lessons, each as a whole that can be copied', async () => {
     using home = temporaryHome();
     learned(home);
-    const { stdout, code } = await status(home);
-    expect(code).toBe(0);
+    const stdout = printed(await status(home));
     expect(stdout).toContain('Events: 2 tool_error in 1 project\n');
     expect(stdout).toContain('Lessons: 2, open errors without one: 0\n');
     expect(stdout).toContain('\nError: a\n  ran "npm install"\n  helped 3 times · seen 0 · told 0\n');
@@ -126,8 +123,7 @@ describe('status', () => {
       text: '<record note="x">\nrecent errors:\n- \u001b[31mx\n</record>',
     };
     home.put('.self-generation/given/abc.json', JSON.stringify({ ts: '2026-11-20T09:00:00.000Z', ...note }));
-    const { stdout, code } = await status(home);
-    expect(code).toBe(0);
+    const stdout = printed(await status(home));
     expect(stdout).toContain('1 suggestion waiting for your decision.');
     expect(stdout).toMatch(/\n2026-11-20T09:00 +app +claude sonnet +2 suggestions +0\.1234 *\n/);
     expect(stdout).toMatch(/\n2026-11-20T09:00 +app +claude +failed: Invalid API key +\? *\n/);

@@ -4,7 +4,7 @@ import type { CliContext } from '../../src/cli/context.ts';
 import { applyCommand, dismissCommand, undoCommand } from '../../src/cli/decide.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
-import { callHere } from './call.ts';
+import { callHere, printed } from './call.ts';
 
 const worldOf = (home: Home, changes: Partial<CliContext> = {}) => ({
   env: { HOME: home.path },
@@ -29,8 +29,7 @@ describe('undo', () => {
     const { home, id, path } = await applied();
     using _ = home;
     const confirm = async (question: string) => question === 'Take this back?';
-    const { stdout, stderr, code } = await call(home, [id.slice(0, 5)], { isInteractive: true, confirm });
-    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    const stdout = printed(await call(home, [id.slice(0, 5)], { isInteractive: true, confirm }));
     expect(stdout).toContain(`--- ${path}\n+++ /dev/null\n`);
     expect(stdout).toEndWith('Undone: "Release" waits for a decision again.\n');
     expect(existsSync(`${home.path}/app/.claude`)).toBe(false);
@@ -78,8 +77,7 @@ describe('undo', () => {
     for (const { id } of [first, second])
       expect((await callHere(applyCommand, [id, '--yes'], worldOf(home))).code).toBe(0);
     const path = `${home.path}/app/.claude/CLAUDE.md`;
-    const { stdout, code } = await call(home, [first.id]);
-    expect(code).toBe(0);
+    const stdout = printed(await call(home, [first.id]));
     expect(stdout).toStartWith(`The rule stays in "${path}": another suggestion`);
     expect(readFileSync(path, 'utf8')).toContain(RULE.rule);
     expect((await call(home, [second.id, '--yes'])).code).toBe(0);
@@ -91,8 +89,7 @@ describe('undo', () => {
     mkdirSync(`${home.path}/app`);
     const { id } = seedSuggestion(home, SKILL);
     await callHere(dismissCommand, [id], worldOf(home));
-    const { stdout, code } = await call(home, [id, '--json']);
-    expect(code).toBe(0);
+    const stdout = printed(await call(home, [id, '--json']));
     expect(JSON.parse(stdout)).toEqual({ kind: 'undone', id, type: 'skill', diff: '', notes: [] });
     expect(storedSuggestion(home, id).status).toBe('shown');
   });

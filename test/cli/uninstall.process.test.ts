@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { uninstallCommand } from '../../src/cli/uninstall.ts';
 import { temporaryHome } from '../support/home.ts';
 import { seedErrors } from '../support/seed.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, refused } from './call.ts';
 
 const SETTINGS = '{ "model" : "opus" } // mine\n';
 const names = (path: string) => readdirSync(path, { recursive: true, encoding: 'utf8' }).sort();
@@ -60,7 +60,7 @@ describe('uninstall', () => {
       confirm: async (question: string) => questions.push(question) === 0,
     };
     const purge = (...words: string[]) => callHere(uninstallCommand, ['--purge', ...words], asked);
-    expect(await purge()).toEqual({ code: 1, stdout: '', stderr: 'Nothing was changed.\n' });
+    expect(await purge()).toEqual(refused(1, 'Nothing was changed.\n'));
     expect(existsSync(home.paths.binary)).toBe(true);
     expect(await purge('--yes')).toMatchObject({ code: 0, stderr: '' });
     expect(existsSync(home.paths.home)).toBe(false);

@@ -298,11 +298,7 @@ describe('inspectHooks()', () => {
   });
 });
 
-const APPLIED: AppliedRegistration = {
-  id: 's0a1b2c3d4',
-  event: 'UserPromptSubmit',
-  timeoutSeconds: 10,
-};
+const APPLIED: AppliedRegistration = { id: 's0a1b2c3d4', event: 'UserPromptSubmit', timeoutSeconds: 10 };
 
 describe('registerApplied()', () => {
   const withApplied = (text: string, hook = APPLIED, changes: Partial<Registration> = {}) => {

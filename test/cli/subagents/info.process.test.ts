@@ -7,6 +7,7 @@ import { addRunEvent } from '../../../src/runs/store/rows.ts';
 import { changeRun, getRun } from '../../../src/runs/store/runs.ts';
 import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { childKeyOf } from '../../support/made-run.ts';
+import { printed } from '../call.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
 const ID = '1a2b3c4d000000000000000000000000';
@@ -47,8 +48,7 @@ describe('subagents info', () => {
       { outcome: 'error', error: 'bro\u001b[1mken', usage: { ...usage, costSource: 'priced' } },
       { status: 'error' },
     );
-    const { stdout, code } = await shelf.call(['info', '1']);
-    expect(code).toBe(0);
+    const stdout = printed(await shelf.call(['info', '1']));
     expect(stdout.trimEnd().split('\n')).toEqual([
       'ℹ️ Subagent info',
       'Status: error',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { runEvents } from '../../../src/runs/store/rows.ts';
+import { refused } from '../call.ts';
 import { newShelf } from './shelf.ts';
 
 describe('inside a run', () => {
@@ -20,11 +21,12 @@ describe('inside a run', () => {
       const turn = shelf.start({ label: 'unit tests' });
       shelf.end(turn, { result: 'All pass.' }, {});
       const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: `${turn.runId}/1` };
-      expect(await shelf.call(words, { env })).toEqual({
-        code: 4,
-        stdout: '',
-        stderr: '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
-      });
+      expect(await shelf.call(words, { env })).toEqual(
+        refused(
+          4,
+          '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
+        ),
+      );
       expect(shelf.write((db) => waitingAnnouncements(shelf.key, db))).toMatchObject([{ state: 'pending' }]);
       expect(shelf.write((db) => runEvents(turn.runId, 10, db))).toMatchObject([
         { type: 'refused', actor: 'command', detail: 'subagents: inside a run' },

@@ -8,6 +8,7 @@ import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun, listRuns } from '../../../src/runs/store/runs.ts';
 import { appendTurn, changeTurn, getTurn } from '../../../src/runs/store/turns.ts';
 import { identityOf } from '../../../src/system/process-identity.ts';
+import { printed, said } from '../call.ts';
 import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
 
 const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
@@ -165,11 +166,9 @@ describe('subagents wait', () => {
   test('answers at once for what has ended, with its result', async () => {
     using shelf = newShelf();
     const { runId } = shelf.end(shelf.start({ label: 'fix tests' }), { result: 'All\u0007 pass.' });
-    expect(await shelf.call(['wait', '1'])).toEqual({
-      code: 0,
-      stdout: `1) success · fix tests · 5m12s · run ${runId.slice(0, 8)}\nAll<U+0007> pass.\n`,
-      stderr: '',
-    });
+    expect(await shelf.call(['wait', '1'])).toEqual(
+      said(`1) success · fix tests · 5m12s · run ${runId.slice(0, 8)}\nAll<U+0007> pass.\n`),
+    );
   });
 
   test('fails with what has failed', async () => {
@@ -266,8 +265,7 @@ describe('subagents wait', () => {
       shelf.end(one);
       shelf.end(two);
     };
-    const { code, stdout } = await shelf.call(['wait', 'all'], { progress: seen });
-    expect(code).toBe(0);
+    const stdout = printed(await shelf.call(['wait', 'all'], { progress: seen }));
     expect(stdout.match(/^\d\) success/gm)).toEqual(['1) success', '2) success']);
     expect([progress[0], progress.at(-1)]).toEqual(['waiting 1s: 2 running', '']);
   });
@@ -294,10 +292,6 @@ describe('subagents wait', () => {
 
   test('has nothing to wait for where nothing is active', async () => {
     using shelf = newShelf();
-    expect(await shelf.call(['wait', 'all'])).toEqual({
-      code: 0,
-      stdout: 'No subagent is active.\n',
-      stderr: '',
-    });
+    expect(await shelf.call(['wait', 'all'])).toEqual(said('No subagent is active.\n'));
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { getTurn } from '../../../src/runs/store/turns.ts';
+import { printed, refused } from '../call.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
 const id = (beginning: string) => beginning.padEnd(32, '0');
@@ -150,21 +151,15 @@ describe('a run that is named', () => {
   for (const [name, usage] of usages) {
     test(`is asked for where it is missing: ${name}`, async () => {
       using shelf = newShelf();
-      expect(await shelf.call([name])).toEqual({
-        code: 2,
-        stdout: '',
-        stderr: `⚙️ Usage: self-generation subagents ${usage}\n`,
-      });
+      expect(await shelf.call([name])).toEqual(refused(2, `⚙️ Usage: self-generation subagents ${usage}\n`));
     });
   }
 
   test('is missing when its name is empty', async () => {
     using shelf = newShelf();
-    expect(await shelf.call(['info', ' '])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: '⚠️ Missing subagent id; no sub-agent of this project was ever started\n',
-    });
+    expect(await shelf.call(['info', ' '])).toEqual(
+      refused(2, '⚠️ Missing subagent id; no sub-agent of this project was ever started\n'),
+    );
   });
 
   test('is found by each of its names, when it is archived too', async () => {
@@ -178,8 +173,7 @@ describe('a run that is named', () => {
       id('abcd1111'),
       'agent:main:subagent:abcd1111-0000-0000-0000-000000000000',
     ]) {
-      const { stdout, code } = await shelf.call(['info', words]);
-      expect(code).toBe(0);
+      const stdout = printed(await shelf.call(['info', words]));
       expect(stdout).toContain(`\nRun: ${id('abcd1111')}\n`);
       expect(stdout).toContain('\nArchive: 2026-11-20T10:00:00.000Z (just now)\nCleanup handled: yes\n');
     }
