@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { printed, refused } from '../call.ts';
-import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
+import { NOW_MS, newShelf, type Shelf, sessionOf } from './shelf.ts';
 
 const STATS = 'Stats: runtime 5m12s • tokens n/a • sessionKey k • transcript /t';
 
@@ -76,9 +76,9 @@ describe('subagents inbox', () => {
 
   test('says what it takes from the session of an agent, and with --mine leaves it there', async () => {
     using shelf = shelfWithNews();
-    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: '/' } as const;
-    const told = { readyAtMs: NOW_MS };
-    for (const id of ['cccc-3', 'dddd-4']) shelf.end(shelf.start({ requester }), {}, { ...told, id });
+    const requester = sessionOf(shelf.key);
+    for (const id of ['cccc-3', 'dddd-4'])
+      shelf.end(shelf.start({ requester }), {}, { readyAtMs: NOW_MS, id });
     expect((await shelf.call(['inbox', '--peek'])).stdout).toContain(
       "announceId cccc-3 · meant for an agent's session\n",
     );

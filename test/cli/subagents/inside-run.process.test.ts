@@ -5,23 +5,15 @@ import { refused } from '../call.ts';
 import { newShelf } from './shelf.ts';
 
 describe('inside a run', () => {
-  const calls = [
-    ...[[], ['list'], ['log', '1'], ['info', '1'], ['inbox'], ['inbox', '--peek'], ['dismiss', 'all']],
-    ...[
-      ['spawn', 'x'],
-      ['stop', 'all'],
-      ['send', '1', 'x'],
-      ['wait', '1'],
-      ['retry', '1'],
-    ],
-  ];
+  const calls =
+    ',list,log 1,info 1,inbox,inbox --peek,dismiss all,spawn x,stop all,send 1 x,wait 1,retry 1'.split(',');
   for (const words of calls) {
-    test(`"subagents ${words.join(' ')}" is refused, tells nothing, and is written down`, async () => {
+    test(`"subagents ${words}" is refused, tells nothing, and is written down`, async () => {
       using shelf = newShelf();
       const turn = shelf.start({ label: 'unit tests' });
       shelf.end(turn, { result: 'All pass.' }, {});
       const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: `${turn.runId}/1` };
-      expect(await shelf.call(words, { env })).toEqual(
+      expect(await shelf.call(words.split(' ').filter(Boolean), { env })).toEqual(
         refused(
           4,
           '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
