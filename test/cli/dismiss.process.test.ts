@@ -15,22 +15,20 @@ describe('dismiss', () => {
     const { id } = seedSuggestion(home, RULE);
     const stdout = printed(await call(home, ['1', '--why', ' we use\npnpm ']));
     expect(stdout).toBe(`Dismissed: Use bun. "self-generation undo ${id}" makes it wait again.\n`);
-    expect(storedSuggestion(home, id)).toMatchObject({
+    const decided = {
       status: 'dismissed',
       why: 'we use pnpm',
       decidedTs: '2026-11-20T09:47:09.123Z',
-    });
+    } as const;
+    expect(storedSuggestion(home, id)).toMatchObject(decided);
     expect(feedbackOf(home)).toEqual([`rejected ${id}`]);
     expect(readEvents(home.paths)).toEqual([]);
   });
 
   test('keeps no secret and at most 300 characters of it', async () => {
     using home = temporaryHome();
-    for (const { text, secret } of SECRETS) {
-      const { id } = seedSuggestion(home, {
-        ...RULE,
-        rule: `Not ${SECRETS.findIndex((one) => one.text === text)}`,
-      });
+    for (const [index, { text, secret }] of SECRETS.entries()) {
+      const { id } = seedSuggestion(home, { ...RULE, rule: `Not ${index}` });
       await call(home, [id, '--why', `${'x '.repeat(100)}${text} ${'y '.repeat(200)}`]);
       const { why } = storedSuggestion(home, id);
       expect(why).not.toContain(secret.slice(0, 12));
@@ -41,12 +39,8 @@ describe('dismiss', () => {
   test('needs no reason', async () => {
     using home = temporaryHome();
     const { id } = seedSuggestion(home, RULE);
-    expect(JSON.parse((await call(home, [id, '--json'])).stdout)).toEqual({
-      kind: 'dismissed',
-      id,
-      type: 'claude_md',
-      why: null,
-    });
+    const { stdout } = await call(home, [id, '--json']);
+    expect(JSON.parse(stdout)).toEqual({ kind: 'dismissed', id, type: 'claude_md', why: null });
   });
 
   test('refuses what is applied, and what is dismissed already', async () => {
