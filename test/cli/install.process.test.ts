@@ -36,9 +36,14 @@ describe('install asks whether a model may write lessons, and whether results wa
     ['and takes a yes for lessons that wait', '', true, { asked: 2, lessons: 'suggest', wake: 'on' }],
     ['and takes a no', '', false, { asked: 2, lessons: 'off', wake: 'off' }],
     ['not where nobody can answer, and leaves it off', '', undefined, { asked: 0 }],
-    ['not when given', '--lessons daily --wake on', false, { asked: 0, lessons: 'daily', wake: 'on' }],
+    [
+      'not when the answers are given',
+      '--lessons daily --wake on',
+      false,
+      { asked: 0, lessons: 'daily', wake: 'on' },
+    ],
     ['one where one answer is given', '--wake off', true, { asked: 1, lessons: 'suggest', wake: 'off' }],
-    ['not when the older is given', '--analyse yes', false, { asked: 1, analysis: true, wake: 'off' }],
+    ['not when the older answer is given', '--analyse yes', false, { asked: 1, analysis: true, wake: 'off' }],
     ['not in a dry run', '--dry-run', true, { asked: 0 }],
     ['not when a program reads the report', '--json', true, { asked: 0 }],
   ];

@@ -40,7 +40,8 @@ describe('suggestions', () => {
     const words = { summary: 'Use bun', evidence: 'npm failed three times', text: 'Use bun and not npm.' };
     const about = { type: 'claude_md', priority: 3, origin: 'analysis', details: {}, lastTs: ts };
     const undecided = { status: 'new', decidedTs: null, why: null, applied: null };
-    expect(await list(home)).toEqual([{ number: 1, id, ts, ...own, ...words, ...about, ...undecided }]);
+    const row = { number: 1, id, ts, ...own, ...words, ...about, ...undecided };
+    expect(await list(home)).toEqual([row]);
   });
 
   test('keeps the numbers when one is decided on, and shows it with --all', async () => {
