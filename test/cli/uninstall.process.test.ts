@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { uninstallCommand } from '../../src/cli/uninstall.ts';
+import { uninstallCommand } from '../../src/cli/install.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { seedErrors } from '../support/seed.ts';
 import { call, callHere, refused } from './call.ts';

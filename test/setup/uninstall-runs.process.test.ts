@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { uninstallCommand } from '../../src/cli/uninstall.ts';
+import { uninstallCommand } from '../../src/cli/install.ts';
 import { withRuns } from '../../src/runs/store/rows.ts';
 import { changeRun } from '../../src/runs/store/runs.ts';
 import { prepareWorktree } from '../../src/runs/workspace/worktree.ts';
