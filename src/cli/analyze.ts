@@ -143,17 +143,12 @@ function tooLittle(promptCount: number, { config }: AnalyzeOptions): string {
   return `Too little to analyse: ${reason}.`;
 }
 
-function report(
-  outcome: AnalyzeOutcome,
-  options: AnalyzeOptions,
-  { json }: Flags,
-  context: CliContext,
-): void {
+function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, { json }: Flags, context: CliContext) {
   const { kind } = outcome;
   if (json) {
     printJson(outcome, context);
-    if (kind === 'refused' || kind === 'failed')
-      context.setExitCode(kind === 'failed' ? EXIT.failed : EXIT.limit);
+    if (kind === 'refused') context.setExitCode(EXIT.limit);
+    if (kind === 'failed') context.setExitCode(EXIT.failed);
   } else if (kind === 'done') printDone(outcome, options.scope, context);
   else if (kind === 'insufficient') context.stdout(`${tooLittle(outcome.promptCount, options)}\n`);
   else if (kind === 'refused') fail(context, EXIT.limit, `analyse now: ${refusal(outcome)}`);
@@ -182,30 +177,20 @@ function printDone(
 ): void {
   const { bold, dim, yellow } = context.colours;
   const print = (text = '') => context.stdout(`${text}\n`);
-  const printList = (title: string, lines: readonly string[]) => {
-    if (lines.length > 0) print(`\n${[title, ...lines].join('\n  ')}`);
-  };
   const { clusters, workflows, errorPatterns } = answer;
   print(bold(`Analysis of ${scope.kind === 'project' ? scope.name : 'all projects'}`));
   if (isCached) print(dim('Nothing has changed since it was asked last; nothing was sent.'));
-  printList(
-    'Recurring prompts',
-    clusters.map(({ count, intent, summary }) => `${count} × ${shownLine(intent)}: ${shownLine(summary)}`),
-  );
-  printList(
-    'Recurring sequences of tools',
-    workflows.map(
-      ({ count, pattern, purpose }) => `${count} × ${shownLine(pattern)} ${dim(shownLine(purpose))}`,
+  const often = (count: number, what: string, more: string) => `${count} × ${shownLine(what)}${more}`;
+  const lists: Readonly<Record<string, readonly string[]>> = {
+    'Recurring prompts': clusters.map((one) => often(one.count, one.intent, `: ${shownLine(one.summary)}`)),
+    'Recurring sequences of tools': workflows.map(({ count, pattern, purpose }) =>
+      often(count, pattern, ` ${dim(shownLine(purpose))}`),
     ),
-  );
-  printList(
-    'Recurring errors',
-    errorPatterns.map(({ count, pattern }) => `${count} × ${shownLine(pattern)}`),
-  );
-  printList(
-    'Commands that agents are told from now on ("self-generation errors" lists them)',
-    told.map(shownLine),
-  );
+    'Recurring errors': errorPatterns.map(({ count, pattern }) => often(count, pattern, '')),
+    'Commands that agents are told from now on ("self-generation errors" lists them)': told.map(shownLine),
+  };
+  for (const [title, lines] of Object.entries(lists))
+    if (lines.length > 0) print(`\n${[title, ...lines].join('\n  ')}`);
   print(suggestions.length > 0 ? '\nSuggestions' : '\nNo suggestions.');
   for (const { id, type, status, summary, text } of suggestions) {
     const shown = type === 'lesson' ? `${summary}: ${text}` : summary;
