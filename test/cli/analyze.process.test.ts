@@ -151,11 +151,10 @@ describe('analyze', () => {
     home.writeConfig({ analysisDailyBudgetUsd: 0.01 });
     await analyze(home, []);
     record(home, SHOP, 1);
-    const { code, stderr } = await analyze(home, []);
-    expect([code, stderr]).toEqual([
-      5,
-      'error: Cannot analyse now: 0.01 USD were spent in 24 hours, 0.01 are allowed (analysisDailyBudgetUsd).\n',
-    ]);
+    const spent = '0.01 USD were spent in 24 hours, 0.01 are allowed (analysisDailyBudgetUsd)';
+    expect(await analyze(home, [])).toEqual(refused(5, `error: Cannot analyse now: ${spent}.\n`));
+    const json = await analyze(home, ['--json']);
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([5, { kind: 'refused', why: 'budget' }]);
   });
 
   test('says how much of the budget is assumed, and that so many were started', async () => {
@@ -164,19 +163,15 @@ describe('analyze', () => {
     await analyze(home, []);
     record(home, SHOP, 1);
     state('UPDATE analysis_runs SET cost_usd = NULL, budget_usd = 1');
-    expect((await analyze(home, [])).stderr).toBe(
-      'error: Cannot analyse now: 1.00 USD were spent in 24 hours (1.00 of it is what analyses whose cost is not known ' +
-        'were granted), 1 are allowed (analysisDailyBudgetUsd).\n',
-    );
+    const assumed = '1.00 of it is what analyses whose cost is not known were granted';
+    const spent = `1.00 USD were spent in 24 hours (${assumed}), 1 are allowed (analysisDailyBudgetUsd)`;
+    expect((await analyze(home, [])).stderr).toBe(`error: Cannot analyse now: ${spent}.\n`);
     state('UPDATE analysis_runs SET cost_usd = 0');
     for (let n = 0; n < 23; n++)
       state(`INSERT INTO analysis_runs(ts, trigger, status, project, days, cli, cost_usd)
         SELECT ts, trigger, status, project, days, cli, 0 FROM analysis_runs LIMIT 1`);
-    const { code, stderr } = await analyze(home, []);
-    expect([code, stderr]).toEqual([
-      5,
-      'error: Cannot analyse now: 24 analyses were started in 24 hours, and no more are allowed; wait.\n',
-    ]);
+    const words = '24 analyses were started in 24 hours, and no more are allowed; wait';
+    expect(await analyze(home, [])).toEqual(refused(5, `error: Cannot analyse now: ${words}.\n`));
   });
 
   test('exits with 1 and the reason when the client cannot be run', async () => {
