@@ -61,6 +61,7 @@ const BUDGET_USD_MAX = 1000;
 
 /** `analyze`: asks a model what could be learned from the log. */
 export function analyzeCommand(context: CliContext): Command {
+  const answer = 'take the answer to what --dry-run prints from a file, and send nothing';
   return newCommand('analyze', context)
     .description('ask a model for lessons, rules, skills and hooks that the log suggests')
     .option('--days <N>', 'how many days of the log, and today', positiveUpTo(DAYS_MAX))
@@ -68,12 +69,7 @@ export function analyzeCommand(context: CliContext): Command {
     .addOption(choice('--cli <NAME>', 'the program that asks the model', CLIENT_NAMES))
     .option('--model <NAME>', 'the model')
     .option('--budget <USD>', 'what this analysis may cost', positiveUpTo(BUDGET_USD_MAX))
-    .addOption(
-      new Option(
-        '--answer <FILE>',
-        'take the answer to what --dry-run prints from a file, and send nothing',
-      ).conflicts('dryRun'),
-    )
+    .addOption(new Option('--answer <FILE>', answer).conflicts('dryRun'))
     .option('--dry-run', 'print what would be sent, and send nothing')
     .option('--json', 'print as JSON')
     .addOption(new Option('--session-end', 'started by the end of a session').hideHelp())

@@ -87,21 +87,18 @@ async function applyFiles(report: DecisionReport, flags: ApplyFlags, { paths, co
   }
   const { applied, change } = plan;
   if (change.files.length > 0) await report.agree('Apply this?', 'apply this');
-  const own = applied.scope === 'project' && projectPath !== '' ? suggestion : undefined;
-  const event = {
-    scope: applied.scope,
-    project: own?.project ?? project.name,
-    projectPath: own?.projectPath ?? project.path,
-  };
+  const { scope } = applied;
+  const here = { project: project.name, projectPath: project.path };
+  const own = { project: suggestion.project, projectPath };
+  const event = { scope, ...(scope === 'project' && projectPath !== '' ? own : here) };
   carryOut({ suggestion, verdict: { kind: 'applied', applied }, change, event }, paths, context.now());
+  const registered = `the hook is registered in ${applied.path} for new sessions.`;
   const effects = {
     skill: `the command is in ${applied.path}.`,
     claude_md: `the rule is in ${applied.path}.`,
-    declaration: `the hook is registered in ${applied.path} for new sessions.`,
-    hook: `the hook is registered in ${applied.path} for new sessions.`,
   };
-  report.sayApplied(effects[applied.kind]);
-  report.end('applied', { scope: applied.scope, path: applied.path });
+  report.sayApplied({ declaration: registered, hook: registered, ...effects }[applied.kind]);
+  report.end('applied', { scope, path: applied.path });
 }
 
 /** From then on agents are told it when its error happens, and sub-agents of its project when they start. */
@@ -194,11 +191,8 @@ async function undo(report: DecisionReport, { paths }: CliState): Promise<void> 
   report.end('undone');
 }
 
-const LESSON_UNDONE = {
-  kind: 'ready',
-  change: NO_CHANGE,
-  notes: ['Agents are not told it any more'],
-} as const;
+const UNTOLD = ['Agents are not told it any more'];
+const LESSON_UNDONE = { kind: 'ready', change: NO_CHANGE, notes: UNTOLD } as const;
 
 function planUndoOf(report: DecisionReport, paths: CliState['paths']): UndoPlan {
   const { suggestion, context } = report;

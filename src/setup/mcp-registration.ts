@@ -26,7 +26,7 @@ import {
   sha256,
   type Work,
 } from './file-plan.ts';
-import { jsonEntryRemoval, readJsonEntry, setJsonEntry } from './json-file.ts';
+import { jsonEntry } from './json-file.ts';
 import type { Manifest, McpRecord, Place } from './manifest.ts';
 import { ownerOf } from './settings-file.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
@@ -186,11 +186,7 @@ export function mcpFile(client: McpClient, owner: Place, known?: string): McpFil
           remove: (text) => removeTomlEntry(text, entry),
           read: (text) => readTomlEntry(text, entry),
         }
-      : {
-          ...jsonEntryRemoval(entry),
-          set: (text) => setJsonEntry(text, entry, fresh),
-          read: (text) => readJsonEntry(text, entry),
-        }),
+      : jsonEntry(entry, fresh)),
   };
 }
 
