@@ -18,7 +18,7 @@ import {
   seedSuggestion,
   storedSuggestion,
 } from '../support/suggestions.ts';
-import { callHere, printed, refused } from './call.ts';
+import { callHere, inApp, printed, refused, terminal } from './call.ts';
 
 type Seeded = Home & { readonly id: string };
 
@@ -41,25 +41,9 @@ async function installedWith(answer: object): Promise<Seeded> {
   return home;
 }
 
-const worldOf = (home: Home, changes: Partial<CliContext> = {}) => ({
-  env: { HOME: home.path },
-  cwd: `${home.path}/app`,
-  ...changes,
-});
 const call = (home: Home, words: readonly string[], changes: Partial<CliContext> = {}) =>
-  callHere(applyCommand, words, worldOf(home, changes));
-const undo = (home: Home, words: readonly string[]) => callHere(undoCommand, words, worldOf(home));
-
-/** A terminal at which somebody gives this answer. */
-function terminal(answer: boolean, asked: string[] = []): Partial<CliContext> {
-  return {
-    isInteractive: true,
-    confirm: async (question) => {
-      asked.push(question);
-      return answer;
-    },
-  };
-}
+  callHere(applyCommand, words, inApp(home, changes));
+const undo = (home: Home, words: readonly string[]) => callHere(undoCommand, words, inApp(home));
 
 describe('apply', () => {
   test('shows a diff, asks, applies and says how to take it back', async () => {
@@ -206,11 +190,8 @@ describe('apply', () => {
     using home = homeWith(RULE);
     const preview = await call(home, ['1', '--json'], terminal(true));
     expect(preview).toMatchObject({ code: 1, stderr: '' });
-    expect(JSON.parse(preview.stdout)).toMatchObject({
-      kind: 'not-confirmed',
-      id: home.id,
-      type: 'claude_md',
-    });
+    const waiting = { kind: 'not-confirmed', id: home.id, type: 'claude_md' };
+    expect(JSON.parse(preview.stdout)).toMatchObject(waiting);
     const done = JSON.parse((await call(home, ['1', '--json', '--yes'])).stdout);
     const file = {
       path: `${home.path}/app/.claude/CLAUDE.md`,
@@ -280,10 +261,10 @@ describe('apply and undo by an agent', () => {
       expect(JSON.parse(json.stdout).kind).toBe('refused');
       expect(storedSuggestion(home, home.id).status).toBe('new');
       expect((await call(home, ['1', '--yes'])).code).toBe(0);
-      const back = await callHere(undoCommand, [home.id, '--yes'], worldOf(home, byAgent));
+      const back = await callHere(undoCommand, [home.id, '--yes'], inApp(home, byAgent));
       const instead = `run "self-generation undo ${home.id}" in a terminal of your own`;
       expect(back).toEqual(refused(1, expect.stringContaining(instead)));
-      const backJson = await callHere(undoCommand, [home.id, '--yes', '--json'], worldOf(home, byAgent));
+      const backJson = await callHere(undoCommand, [home.id, '--yes', '--json'], inApp(home, byAgent));
       expect(JSON.parse(backJson.stdout)).toMatchObject({ kind: 'refused' });
       expect(storedSuggestion(home, home.id).status).toBe('applied');
     });
@@ -291,11 +272,8 @@ describe('apply and undo by an agent', () => {
 });
 
 describe('apply and undo of a lesson', () => {
-  const knowledge = (home: Home) =>
-    readRows(
-      home.paths,
-      'SELECT error_normalized, project_path, resolution, resolved_by, state FROM error_kb',
-    );
+  const COLUMNS = 'error_normalized, project_path, resolution, resolved_by, state';
+  const knowledge = (home: Home) => readRows(home.paths, `SELECT ${COLUMNS} FROM error_kb`);
 
   test('shows it, asks, and has agents told from then on; undo ends that', async () => {
     using home = homeWith(LESSON);

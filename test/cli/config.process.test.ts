@@ -172,17 +172,12 @@ describe('config set', () => {
   }
 
   test('keeps what it does not know, on every level', async () => {
-    using home = homeWith({
-      later: [1],
-      subagentContext: { agents: ['a'], later: { x: null } },
-      language: 'fr',
-    });
+    const agents = ['a'];
+    const other = { later: [1], language: 'fr' };
+    using home = homeWith({ ...other, subagentContext: { agents, later: { x: null } } });
     await config(home, 'set', 'subagentContext.excludeAgents', '["b"]');
-    expect(valuesOf(home)).toEqual({
-      later: [1],
-      subagentContext: { agents: ['a'], later: { x: null }, excludeAgents: ['b'] },
-      language: 'fr',
-    });
+    const subagentContext = { agents, later: { x: null }, excludeAgents: ['b'] };
+    expect(valuesOf(home)).toEqual({ ...other, subagentContext });
   });
 
   test('writes a file that only its owner can read, in one step and without leftovers', async () => {
@@ -233,10 +228,8 @@ describe('config set', () => {
 describe('config unset', () => {
   test('goes back to the default and keeps the rest', async () => {
     using home = homeWith({ subagentContext: { agents: ['a'], later: 1 }, language: 'en' });
-    expect(await config(home, 'unset', 'subagentContext.agents')).toMatchObject({
-      stdout: 'subagentContext.agents = [] (the default)\n',
-      code: 0,
-    });
+    const unset = await config(home, 'unset', 'subagentContext.agents');
+    expect(unset).toEqual(said('subagentContext.agents = [] (the default)\n'));
     expect(valuesOf(home)).toEqual({ subagentContext: { later: 1 }, language: 'en' });
   });
 

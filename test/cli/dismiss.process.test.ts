@@ -4,10 +4,9 @@ import { applyCommand, dismissCommand } from '../../src/cli/decide.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
-import { callHere, printed, refused } from './call.ts';
+import { callHere, inApp, printed, refused } from './call.ts';
 
-const worldOf = (home: Home) => ({ env: { HOME: home.path }, cwd: `${home.path}/app` });
-const call = (home: Home, words: readonly string[]) => callHere(dismissCommand, words, worldOf(home));
+const call = (home: Home, words: readonly string[]) => callHere(dismissCommand, words, inApp(home));
 
 describe('dismiss', () => {
   test('records the reason on one line', async () => {
@@ -47,7 +46,7 @@ describe('dismiss', () => {
     using home = temporaryHome();
     mkdirSync(`${home.path}/app`);
     const { id } = seedSuggestion(home, SKILL);
-    await callHere(applyCommand, [id, '--yes'], worldOf(home));
+    await callHere(applyCommand, [id, '--yes'], inApp(home));
     expect(await call(home, [id])).toEqual(
       refused(1, `error: Cannot dismiss ${id}: it is applied; run "self-generation undo ${id}" first.\n`),
     );

@@ -11,7 +11,7 @@ import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { seedLearnt } from '../support/lessons.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { seedFixes, withDatabase } from '../support/seed.ts';
-import { type Answer, call, callHere, printed, refused, said } from './call.ts';
+import { type Answer, call, callHere, printed, refused, said, terminal } from './call.ts';
 
 const SHOP = '/home/dev/shop';
 const BANK = '/home/dev/bank';
@@ -33,16 +33,6 @@ const errors = (
     cwd: SHOP,
     ...changes,
   });
-
-/** What a person answers, and what was asked. */
-function person(answer: boolean): Changes & { readonly asked: string[] } {
-  const asked: string[] = [];
-  const confirm = async (question: string) => {
-    asked.push(question);
-    return answer;
-  };
-  return { asked, isInteractive: true, confirm };
-}
 
 /** One with a lesson, one that is open, and one of another project. */
 function learned(): Home {
@@ -396,19 +386,19 @@ describe('errors forget', () => {
 
   test('asks a person, with the error', async () => {
     using home = learned();
-    const agreeing = person(true);
-    const answer = await errors(home, ['forget', idOf(home, STRING)], agreeing);
+    const asked: string[] = [];
+    const answer = await errors(home, ['forget', idOf(home, STRING)], terminal(true, asked));
     expect(answer).toMatchObject({ code: 0, stderr: '' });
     expect(answer.stdout).toStartWith(`${STRING}\n`);
-    expect(agreeing.asked).toEqual(['Delete this error in every project, and never record it again?']);
+    expect(asked).toEqual(['Delete this error in every project, and never record it again?']);
     expect(found(await errors(home, ['--json']))).toEqual([PORT]);
   });
 
   const nobody = 'Nothing was changed: nobody can be asked here. Pass --yes to forget this.\n';
   const kept: [why: string, words: string[], changes: Changes, stdout: string, stderr: string][] = [
-    ['the person says no', [], person(false), `${STRING}\nNothing was changed.\n`, ''],
+    ['the person says no', [], terminal(false), `${STRING}\nNothing was changed.\n`, ''],
     ['nobody can be asked', [], {}, '', nobody],
-    ['JSON is wanted', ['--json'], person(true), '{\n  "kind": "not-confirmed",\n  "id": ID\n}\n', ''],
+    ['JSON is wanted', ['--json'], terminal(true), '{\n  "kind": "not-confirmed",\n  "id": ID\n}\n', ''],
   ];
   for (const [why, words, changes, stdout, stderr] of kept) {
     test(`changes nothing and exits with 1 when ${why}`, async () => {

@@ -7,7 +7,7 @@ import { type Home, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { withDatabase } from '../support/seed.ts';
 import { putFile } from '../support/tree.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, terminal } from './call.ts';
 
 const INSTALL = ['install', '--client-version', '2.1.328'];
 const NO_CHANGE = 'Already installed, up to date.\n';
@@ -15,12 +15,8 @@ const NO_CHANGE = 'Already installed, up to date.\n';
 /** What stands in config.json after an install in this process, and what was asked. */
 async function installedWith(home: Home, words: readonly string[], answer?: boolean) {
   const asked: string[] = [];
-  const confirm = async (question: string) => {
-    asked.push(question);
-    return answer === true;
-  };
   const env = { HOME: home.path, PATH: '/nowhere' };
-  const changes = { env, isInteractive: answer !== undefined, confirm };
+  const changes = { ...(answer === undefined ? {} : terminal(answer, asked)), env };
   const result = await callHere(installCommand, [...INSTALL.slice(1), ...words], changes);
   const text = existsSync(home.paths.config) ? readFileSync(home.paths.config, 'utf8') : '{}';
   const { analysisOnSessionEnd: analysis, lessons, announce } = JSON.parse(text);

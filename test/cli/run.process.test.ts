@@ -6,18 +6,8 @@ import { ROOT } from '../support/program.ts';
 import { call } from './call.ts';
 
 const COMMANDS = [
-  ...[
-    'install',
-    'uninstall',
-    'doctor',
-    'status',
-    'analyze',
-    'suggestions',
-    'apply',
-    'dismiss',
-    'undo',
-    'import',
-  ],
+  ...['install', 'uninstall', 'doctor', 'status', 'import'],
+  ...['analyze', 'suggestions', 'apply', 'dismiss', 'undo'],
   ...['', ' list', ' search', ' show', ' resolve', ' withdraw', ' share', ' unshare', ' forget'].map(
     (name) => `errors${name}`,
   ),

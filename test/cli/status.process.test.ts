@@ -42,10 +42,8 @@ describe('status', () => {
   test('counts errors without a fix, but none that is solved or whose lesson was withdrawn', async () => {
     using home = temporaryHome();
     const states = { a: undefined, b: 'open', c: 'solved', d: 'withdrawn' };
-    const open = Object.entries(states).map(([name, state]) => ({
-      ...{ error: `Error: number ${name}`, resolution: null },
-      ...(state && { state }),
-    }));
+    const error = (name: string) => ({ error: `Error: number ${name}`, resolution: null });
+    const open = Object.entries(states).map(([name, state]) => ({ ...error(name), ...(state && { state }) }));
     seedFixes(home.paths, [...open, { error: 'Error: with a fix', resolution: 'ran it', state: 'open' }]);
     expect((await status(home)).stdout).toContain('Lessons: 1, open errors without one: 2\n');
   });

@@ -4,22 +4,17 @@ import type { CliContext } from '../../src/cli/context.ts';
 import { applyCommand, dismissCommand, undoCommand } from '../../src/cli/decide.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
-import { callHere, printed } from './call.ts';
+import { callHere, inApp, printed } from './call.ts';
 
-const worldOf = (home: Home, changes: Partial<CliContext> = {}) => ({
-  env: { HOME: home.path },
-  cwd: `${home.path}/app`,
-  ...changes,
-});
 const call = (home: Home, words: readonly string[], changes: Partial<CliContext> = {}) =>
-  callHere(undoCommand, words, worldOf(home, changes));
+  callHere(undoCommand, words, inApp(home, changes));
 
 /** A home with one applied skill. */
 async function applied(): Promise<Home & { id: string; command: string }> {
   const home = temporaryHome();
   mkdirSync(`${home.path}/app`);
   const { id } = seedSuggestion(home, SKILL, { project: 'app', projectPath: `${home.path}/app` });
-  const { code } = await callHere(applyCommand, ['1', '--yes'], worldOf(home));
+  const { code } = await callHere(applyCommand, ['1', '--yes'], inApp(home));
   expect(code).toBe(0);
   return { ...home, id, command: `${home.path}/app/.claude/commands/release-it.md` };
 }
@@ -72,7 +67,7 @@ describe('undo', () => {
     const first = seedSuggestion(home, RULE, { project: 'app', projectPath: `${home.path}/app` });
     const second = seedSuggestion(home, RULE);
     for (const { id } of [first, second])
-      expect((await callHere(applyCommand, [id, '--yes'], worldOf(home))).code).toBe(0);
+      expect((await callHere(applyCommand, [id, '--yes'], inApp(home))).code).toBe(0);
     const path = `${home.path}/app/.claude/CLAUDE.md`;
     const stdout = printed(await call(home, [first.id]));
     expect(stdout).toStartWith(`The rule stays in "${path}": another suggestion`);
@@ -85,7 +80,7 @@ describe('undo', () => {
     using home = temporaryHome();
     mkdirSync(`${home.path}/app`);
     const { id } = seedSuggestion(home, SKILL);
-    await callHere(dismissCommand, [id], worldOf(home));
+    await callHere(dismissCommand, [id], inApp(home));
     const stdout = printed(await call(home, [id, '--json']));
     expect(JSON.parse(stdout)).toEqual({ kind: 'undone', id, type: 'skill', diff: '', notes: [] });
     expect(storedSuggestion(home, id).status).toBe('shown');

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { uninstallCommand } from '../../src/cli/install.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { seedErrors } from '../support/seed.ts';
-import { call, callHere, refused } from './call.ts';
+import { call, callHere, refused, terminal } from './call.ts';
 
 const SETTINGS = '{ "model" : "opus" } // mine\n';
 /** A home with the program installed, and something learned if that is asked for. */
@@ -53,8 +53,7 @@ describe('uninstall', () => {
   test('asks on a terminal before what was learned goes, and with --yes nobody', async () => {
     using home = await installed({ error: 'Error: a' });
     const questions: string[] = [];
-    const confirm = async (question: string) => questions.push(question) === 0;
-    const asked = { env: { HOME: home.path }, isInteractive: true, confirm };
+    const asked = { ...terminal(false, questions), env: { HOME: home.path } };
     const purge = (...words: string[]) => callHere(uninstallCommand, ['--purge', ...words], asked);
     expect(await purge()).toEqual(refused(1, 'Nothing was changed.\n'));
     expect(existsSync(home.paths.binary)).toBe(true);

@@ -19,10 +19,9 @@ import { type Check, type DoctorOptions, examine } from '../../src/setup/doctor.
 import type { InstallOptions } from '../../src/setup/install.ts';
 import { realPath } from '../../src/system/atomic-file.ts';
 import { logHookFailure } from '../../src/system/failure-log.ts';
-import { runCommand } from '../../src/system/run-command.ts';
 import { noteUnread } from '../../src/transcripts/catch-up.ts';
 import { pathsOf } from '../support/home.ts';
-import { installedIn } from '../support/installed.ts';
+import { EXAMINED, installedIn } from '../support/installed.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
 
 const NOW = new Date('2026-11-20T09:47:09.123Z');
@@ -68,17 +67,7 @@ beforeEach(async () => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 function look(changes: Partial<DoctorOptions> = {}): Promise<Check[]> {
-  return examine({
-    env: environment(),
-    platform: 'linux',
-    executablePath: program(),
-    isCompiled: true,
-    live: false,
-    now: NOW,
-    run: runCommand,
-    onStart: () => {},
-    ...changes,
-  });
+  return examine({ ...EXAMINED, env: environment(), executablePath: program(), now: NOW, ...changes });
 }
 
 const problems = (checks: readonly Check[]) => checks.filter((check) => check.status !== 'ok');

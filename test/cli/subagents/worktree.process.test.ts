@@ -7,7 +7,7 @@ import { prepareWorktree } from '../../../src/runs/workspace/worktree.ts';
 import { readRunSettings } from '../../../src/settings/run-settings.ts';
 import { runCommand } from '../../../src/system/run-command.ts';
 import { madeRun } from '../../support/made-run.ts';
-import { refused, said } from '../call.ts';
+import { refused, said, terminal } from '../call.ts';
 import { newShelf, type Shelf } from './shelf.ts';
 
 // Each starts dozens of git processes.
@@ -114,13 +114,9 @@ describe('subagents discard', () => {
     expect(stderr).toContain('2 files are not committed: it would be lost.');
     expect(stderr).toContain('with --yes');
     const asked: string[] = [];
-    const answering = (answer: boolean) => ({
-      isInteractive: true,
-      confirm: async (question: string) => asked.push(question) > 0 && answer,
-    });
-    expect((await shelf.call(['discard', '1'], answering(false))).code).toBe(1);
+    expect((await shelf.call(['discard', '1'], terminal(false, asked))).code).toBe(1);
     expect(existsSync(shelf.tree)).toBe(true);
-    expect((await shelf.call(['discard', '1'], answering(true))).stdout).toStartWith(
+    expect((await shelf.call(['discard', '1'], terminal(true, asked))).stdout).toStartWith(
       'Discarded the worktree of #1: ',
     );
     expect(asked).toEqual(Array(2).fill(`#1, ${shelf.tree}: 2 files are not committed. Discard it?`));
@@ -169,10 +165,8 @@ test('a run with a worktree of its own is told, as who starts it is, that change
   });
   expect(code).toBe(0);
   expect(stderr).toContain('1 file is not committed, and so not in its worktree: commit first what it needs');
-  const run = madeRun({
-    cwd: shelf.project,
-    worktree: { path: '/tree', branch: 'b', repository: shelf.project },
-  });
+  const worktree = { path: '/tree', branch: 'b', repository: shelf.project };
+  const run = madeRun({ cwd: shelf.project, worktree });
   const world = { paths: shelf.home.paths, env: shelf.env, now: () => new Date() };
   expect(await firstPrompt(run, readRunSettings({}), world)).toContain('커밋되지 않은 파일 1개는');
 });
