@@ -177,7 +177,11 @@ export function undoCommand(context: CliContext): Command {
 async function undo(report: DecisionReport, { paths }: CliState): Promise<void> {
   const { suggestion, context } = report;
   const lesson = suggestion.status === 'applied' ? readAppliedLesson(suggestion.applied) : undefined;
-  const plan = lesson === undefined ? planUndoOf(report, paths) : LESSON_UNDONE;
+  const planFiles = () => {
+    const others = listApplied(paths, suggestion.id);
+    return planUndo(suggestion, { place: report.locate(), now: context.now, others });
+  };
+  const plan = lesson === undefined ? planFiles() : LESSON_UNDONE;
   if (plan.kind === 'refused') return report.refuse(plan.reason);
   report.keepFromAgent();
   report.showChange(plan);
@@ -193,12 +197,6 @@ async function undo(report: DecisionReport, { paths }: CliState): Promise<void> 
 
 const UNTOLD = ['Agents are not told it any more'];
 const LESSON_UNDONE = { kind: 'ready', change: NO_CHANGE, notes: UNTOLD } as const;
-
-function planUndoOf(report: DecisionReport, paths: CliState['paths']): UndoPlan {
-  const { suggestion, context } = report;
-  const others = listApplied(paths, suggestion.id);
-  return planUndo(suggestion, { place: report.locate(), now: context.now, others });
-}
 
 type Verb = 'apply' | 'dismiss' | 'undo';
 

@@ -39,11 +39,6 @@ export type McpReport = {
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 };
 
-type McpOutcome = McpReport & {
-  readonly records: readonly McpRecord[];
-  readonly directories: readonly string[];
-};
-
 type Registering = {
   /** Undefined: only those that an earlier install registered with. */
   readonly request: McpRequest | undefined;
@@ -57,7 +52,7 @@ type Registering = {
  * Registers the MCP server with clients, and the commands /subagents and /stop with Claude Code. A file that cannot be changed
  * keeps its client out, and no other. What an earlier install registered is brought up to date.
  */
-export function registerMcp(registering: Registering): McpOutcome {
+export function registerMcp(registering: Registering) {
   const clients = clientsMeant(registering);
   const done: { record: McpRecord; directories: readonly string[] }[] = [];
   const refused: { path: string; reason: string }[] = [];
