@@ -5,15 +5,8 @@ import { isRecord, parseJson, readRecord, readString } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { type CommandResult, runCommand } from '../system/run-command.ts';
-import {
-  answer,
-  type ModelRequest,
-  type Script,
-  say,
-  startScriptedModel,
-  startSubAgent,
-  useTool,
-} from './scripted-model.ts';
+import type { ModelRequest } from './scripted-model.ts';
+import { answer, type Script, say, startScriptedModel, startSubAgent, useTool } from './scripted-model.ts';
 
 type LiveCheckOptions = {
   /** The client: a binary, or its `cli.js`, which is run with the `node` of the PATH. */
