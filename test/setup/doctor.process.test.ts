@@ -105,15 +105,15 @@ type Row = readonly [name: string, plant: () => unknown, found: string, says: st
 const rows: readonly Row[] = [
   ['a program that is missing', () => rmSync(paths.binary), 'failed program', 'not installed: there is no '],
   [
-    'another version',
+    'another version of the program',
     () => put(paths.binary, `${PROGRAM}#`, 0o700),
     'warning program',
     'is another version than this',
   ],
-  ['a bad field', config('{"language": "fr"}'), 'warning config', 'language: expected "ko" or "en"', LIST],
-  ['an unknown field', config('{"colour": 1}'), 'warning config', 'colour: no such setting', LIST],
+  ['a bad setting', config('{"language": "fr"}'), 'warning config', 'language: expected "ko" or "en"', LIST],
+  ['an unknown setting', config('{"colour": 1}'), 'warning config', 'colour: no such setting', LIST],
   [
-    'no JSON',
+    'a config.json that is no JSON',
     config('{"language": en}'),
     'failed config',
     'neither JSON nor JSON5',
@@ -188,7 +188,7 @@ const rows: readonly Row[] = [
   ],
   ['no client', () => rmSync(client()), 'warning client', 'unknown: there is no "claude" on PATH', VERSION],
   [
-    'a mute client',
+    'a client that does not say its version',
     () => script(client(), 'true', 0o755),
     'warning client',
     'did not print a version',
