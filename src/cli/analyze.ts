@@ -20,23 +20,17 @@ import {
   EXIT,
   fail,
   findRecordedScope,
+  type Given,
   newCommand,
   positiveUpTo,
   withState,
 } from './context.ts';
 import { printJson, shownLine } from './output.ts';
 
-type Flags = {
-  readonly days?: number;
-  readonly project?: string;
-  readonly dryRun?: true;
-  readonly cli?: ClientName;
-  readonly model?: string;
-  readonly budget?: number;
-  readonly answer?: string;
-  readonly sessionEnd?: true;
-  readonly json?: true;
-};
+type Flags = Given<'dryRun' | 'sessionEnd' | 'json'> &
+  Given<'project' | 'model' | 'answer', string> &
+  Given<'days' | 'budget', number> &
+  Given<'cli', ClientName>;
 
 const EXAMPLES = `
 Nothing is sent before you call this (or switch lessons.model or analysisOnSessionEnd on), and what is sent is what

@@ -121,6 +121,9 @@ export function subcommand<Flags, Given extends unknown[]>(
   );
 }
 
+/** What a command may be called with: each flag of this type where it was given. */
+export type Given<Flag extends string, Value = true> = Readonly<Partial<Record<Flag, Value>>>;
+
 /** An option that takes one of these words. */
 export function choice(flags: string, description: string, words: readonly string[]): Option {
   return new Option(flags, description).choices([...words]);

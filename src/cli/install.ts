@@ -19,20 +19,18 @@ import { titlesOf } from '../setup/mcp-registration.ts';
 import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
 import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
-import { type CliContext, choice, EXIT, keepFromAgent, newCommand } from './context.ts';
+import { type CliContext, choice, EXIT, type Given, keepFromAgent, newCommand } from './context.ts';
 import { printJson } from './output.ts';
 
 const LESSON_MODES = ['off', 'suggest', 'daily'] as const;
 
-type Flags = {
+type Flags = Given<'dryRun' | 'json'> & {
   readonly clientVersion?: string;
   readonly analyse?: 'yes' | 'no';
   readonly lessons?: (typeof LESSON_MODES)[number];
   readonly wake?: 'on' | 'off';
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
-  readonly dryRun?: true;
-  readonly json?: true;
 };
 
 const EXAMPLES = `
@@ -206,12 +204,7 @@ function countTranscripts({ env, platform }: CliContext): number {
     : findFiles(join(place.claudeDirectory, 'projects'), '.jsonl').files.length;
 }
 
-type UninstallFlags = {
-  readonly purge?: true;
-  readonly yes?: true;
-  readonly dryRun?: true;
-  readonly json?: true;
-};
+type UninstallFlags = Given<'purge' | 'yes' | 'dryRun' | 'json'>;
 
 const UNINSTALL_EXAMPLES = `
 Examples:

@@ -7,7 +7,7 @@ import { retryRun, type SpawnAnswer, seenByGit, spawnRun } from '../../runs/spaw
 import type { SpawnRequest } from '../../runs/spawn-plan.ts';
 import { type StopAnswer, type StopTarget, stopRuns, type WaitAnswer } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { choice, EXIT } from '../context.ts';
+import { choice, EXIT, type Given } from '../context.ts';
 import { printJson } from '../output.ts';
 import {
   aboutRun,
@@ -27,18 +27,12 @@ import {
 } from './runs-here.ts';
 import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
-type SpawnFlags = JsonFlag & {
-  readonly cli?: ClientName;
-  readonly agent?: string;
-  readonly model?: string;
-  readonly thinking?: string;
-  readonly timeout?: number;
-  readonly label?: string;
-  readonly cleanup?: 'delete' | 'keep';
-  readonly worktree?: WorktreeMode;
-  readonly permissions?: string;
-  readonly wait?: true;
-};
+type SpawnFlags = Given<'wait' | 'json'> &
+  Given<'agent' | 'model' | 'thinking' | 'label' | 'permissions', string> &
+  Given<'timeout', number> &
+  Given<'cli', ClientName> &
+  Given<'cleanup', 'delete' | 'keep'> &
+  Given<'worktree', WorktreeMode>;
 
 const TASK_BYTES_MAX = 1024 * 1024;
 
