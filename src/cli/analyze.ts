@@ -160,11 +160,10 @@ function refusal(refused: Extract<AnalyzeOutcome, { kind: 'refused' }>): string 
   }[why];
 }
 
-function printDone(
-  { answer, suggestions, told, isCached, usage, dropped }: Extract<AnalyzeOutcome, { kind: 'done' }>,
-  scope: AnalysisScope,
-  context: CliContext,
-): void {
+type Done = Extract<AnalyzeOutcome, { kind: 'done' }>;
+
+function printDone(outcome: Done, scope: AnalysisScope, context: CliContext): void {
+  const { answer, suggestions, told, isCached, usage, dropped } = outcome;
   const { bold, dim, yellow } = context.colours;
   const print = (text = '') => context.stdout(`${text}\n`);
   const { clusters, workflows, errorPatterns } = answer;

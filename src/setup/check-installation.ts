@@ -79,12 +79,7 @@ const MODE_WORDS = {
   'per-call': 'each call is handed to a hook (install --hooks=per-call)',
 } as const satisfies Record<HookMode, string>;
 
-function checkSettings(
-  place: Place,
-  client: ClientVersion,
-  mode: HookMode,
-  { install }: CheckWorld,
-): Finding[] {
+function checkSettings(place: Place, client: ClientVersion, mode: HookMode, { install }: CheckWorld) {
   const { settings } = place;
   const remedy = `Run: ${install}`;
   const text = readText(settings);

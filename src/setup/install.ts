@@ -163,11 +163,9 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   }
 }
 
-function failure(
-  action: string,
-  reason: string,
-  advice = 'Correct that and run the command again; nothing was changed.',
-): Failure {
+const TRY_AGAIN = 'Correct that and run the command again; nothing was changed.';
+
+function failure(action: string, reason: string, advice = TRY_AGAIN): Failure {
   return { kind: 'failed', action, reason, advice };
 }
 

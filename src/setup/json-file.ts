@@ -40,11 +40,7 @@ export function reparse(text: string): Document {
 }
 
 /** The text with a value added at the end of a list, or of an object under a key that it does not have. */
-export function appendTo(
-  { text, root }: Document,
-  container: Node,
-  added: { key?: string; value: unknown },
-): string {
+export function appendTo({ text, root }: Document, container: Node, added: { key?: string; value: unknown }) {
   const close = container.offset + container.length - 1;
   const contentEnd = endOfContent(text, close);
   const last = container.children?.at(-1);
@@ -272,12 +268,7 @@ function withValues(document: Document, path: readonly string[], values: Json): 
 }
 
 /** The object or list under a key; undefined without one. @throws Refused when its author may mean something else */
-export function holderIn(
-  text: string,
-  object: Node,
-  key: string,
-  type: 'object' | 'array',
-): Node | undefined {
+export function holderIn(text: string, object: Node, key: string, type: 'object' | 'array') {
   refuseSecond(text, object, key, 'merge the two');
   const holder = propertyValue(object, key);
   if (holder === undefined || holder.type === type) return holder;

@@ -86,11 +86,9 @@ function readFound({ all, allProjects, limit = LIMIT_DEFAULT }: ListFlags, { req
   return readRunList({ requester: key, includeArchived: all === true, limit }, world);
 }
 
-function listLines(
-  found: ReturnType<typeof readFound>,
-  { allProjects }: ListFlags,
-  { context, world }: RunsHere,
-): string[] {
+type Found = ReturnType<typeof readFound>;
+
+function listLines(found: Found, { allProjects }: ListFlags, { context, world }: RunsHere): string[] {
   const { active, done, runs } = found;
   const { bold, dim } = context.colours;
   if (runs.length === 0 && active + done === 0)

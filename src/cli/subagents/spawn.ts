@@ -114,11 +114,9 @@ async function tell(answer: SpawnAnswer, flags: SpawnFlags, here: RunsHere): Pro
   await waitAndTell(turns, { timeoutMs: null, untilAnnounced: true, tell: tellEnd }, here);
 }
 
-function tellAccepted(
-  answer: Extract<SpawnAnswer, { status: 'accepted' }>,
-  { wait }: SpawnFlags,
-  { context }: RunsHere,
-): void {
+type Accepted = Extract<SpawnAnswer, { status: 'accepted' }>;
+
+function tellAccepted(answer: Accepted, { wait }: SpawnFlags, { context }: RunsHere): void {
   const { childSessionKey, runId, number, queuePosition, deduplicated, warning, note } = answer;
   const agentId = /^agent:([^:]+):/.exec(childSessionKey)?.[1] ?? 'main';
   const facts = [
