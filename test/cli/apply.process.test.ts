@@ -86,6 +86,12 @@ describe('apply', () => {
     expect(existsSync(`${home.path}/app/.claude/commands/release-it.md`)).toBe(true);
   });
 
+  test('is recorded of the project that it is for, wherever it is applied', async () => {
+    using home = homeWith(RULE);
+    printed(await call(home, [home.id, '--yes'], { cwd: '/' }));
+    expect(readEvents(home.paths)[0]).toMatchObject({ project: 'app', projectPath: `${home.path}/app` });
+  });
+
   test('applies for all projects with --global', async () => {
     using home = homeWith(SKILL);
     expect((await call(home, ['1', '--yes', '--global'])).code).toBe(0);

@@ -251,6 +251,16 @@ describe('install() with MCP', () => {
     },
   );
 
+  test.each(['claude', 'gemini', 'opencode'] as const)(
+    'uninstall takes away a file of %s that install made, however it has been written anew since',
+    async (client) => {
+      await installed({ mcp: [client] });
+      writeFileSync(fileOf(client), JSON.stringify(parse(read(client))));
+      removed();
+      expect(existsSync(fileOf(client))).toBe(false);
+    },
+  );
+
   test('hands on what the user has called the keys of providers, where the client hands on only what is named', async () => {
     putFile(fileOf('codex'), PROVIDERS);
     putFile(fileOf('opencode'), '{"provider":{"x":{"options":{"apiKey":"{env:HOUSE_PASS}"}}}}');
