@@ -13,8 +13,20 @@ import { diff, discard, merge } from './worktree.ts';
 
 /** In the order in which the help lists them. */
 const COMMANDS: readonly SubagentsCommand[] = [
-  ...[spawn, list, stop, log, info, send, wait, attach],
-  ...[diff, merge, discard, retry, inbox, dismiss],
+  spawn,
+  list,
+  stop,
+  log,
+  info,
+  send,
+  wait,
+  attach,
+  diff,
+  merge,
+  discard,
+  retry,
+  inbox,
+  dismiss,
 ];
 
 const IDS = 'Ids: use the list index (#), runId prefix, or full session key.';
