@@ -15,24 +15,27 @@ import {
   closeSync,
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
-  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import Table from 'cli-table3';
-import { statePaths } from '../src/core/state-paths.ts';
-import { compile } from './build.ts';
+import {
+  compileEmpty,
+  exitCodeFor,
+  inTemporary,
+  MIB,
+  median,
+  pathsIn,
+  printTable,
+  timed,
+  watched,
+} from './measure.ts';
 
 const PROJECT = '/home/dev/app';
-const EMPTY = 'dist/bench/empty';
-const MIB = 1024 * 1024;
 const OUTPUT_LENGTH = 4000;
 const EMPTY_NAME = 'empty program';
 const WITHOUT = 'SubagentStart, no transcript';
@@ -98,22 +101,8 @@ function payload(event: string, session: string, path: string, fields: Record<st
 const START = { agent_id: 'abc123', agent_type: 'executor' };
 const AGENT = { tool_name: 'Agent', tool_input: { prompt: 'Do it.' }, tool_use_id: 'toolu_agent' };
 
-/** Runs a program to its end; gives how long that took. */
-function run({ home }: World, command: readonly string[], input = ''): number {
-  const startedMs = performance.now();
-  const { exitCode } = Bun.spawnSync([...command], {
-    stdin: Buffer.from(input),
-    env: { HOME: home, PATH: process.env.PATH },
-    cwd: home,
-  });
-  const elapsedMs = performance.now() - startedMs;
-  if (exitCode !== 0) throw new Error(`Cannot measure "${command.join(' ')}": exit code ${exitCode}`);
-  return elapsedMs;
-}
-
 function recordedCalls({ home }: World, session: string): number {
-  const paths = statePaths({ HOME: home }, process.platform);
-  const database = new Database(paths?.database ?? '', { readonly: true });
+  const database = new Database(pathsIn(home).database, { readonly: true });
   try {
     database.run('PRAGMA busy_timeout = 5000');
     const row = database
@@ -131,7 +120,7 @@ function recordedCalls({ home }: World, session: string): number {
 async function settle(world: World, { path, calls }: { path: string; calls: number }, session: string) {
   for (let round = 0; recordedCalls(world, session) < calls; round++) {
     if (round > 200) throw new Error(`Cannot measure: nobody reads "${path}" to its end`);
-    run(world, [world.program, 'catch-up', path]);
+    timed([world.program, 'catch-up', path], world);
     await Bun.sleep(20);
   }
 }
@@ -143,23 +132,23 @@ async function measure(world: World, empty: string, rounds: number): Promise<Map
   const note = (name: string, ms: number) => samples.set(name, [...(samples.get(name) ?? []), ms]);
   const hook = [program, 'hook'];
   const quiet = writeTranscript(folder, 'quiet', 100_000);
-  run(world, hook, payload('PreToolUse', 'quiet', quiet.path, AGENT));
+  timed(hook, world, payload('PreToolUse', 'quiet', quiet.path, AGENT));
   const called = writeTranscript(folder, 'called', 100_000);
-  run(world, hook, payload('PreToolUse', 'called', called.path, AGENT));
+  timed(hook, world, payload('PreToolUse', 'called', called.path, AGENT));
   appendFileSync(called.path, agentCall('called', Date.now()));
   for (let round = -3; round < rounds; round++) {
     const keep = round < 0 ? () => {} : note;
-    keep(EMPTY_NAME, run(world, [empty]));
-    keep(WITHOUT, run(world, hook, payload('SubagentStart', 'quiet', '', START)));
-    keep(IDLE, run(world, hook, payload('SubagentStart', 'quiet', quiet.path, START)));
-    keep(CALLED, run(world, hook, payload('SubagentStart', 'called', called.path, START)));
+    keep(EMPTY_NAME, timed([empty], world));
+    keep(WITHOUT, timed(hook, world, payload('SubagentStart', 'quiet', '', START)));
+    keep(IDLE, timed(hook, world, payload('SubagentStart', 'quiet', quiet.path, START)));
+    keep(CALLED, timed(hook, world, payload('SubagentStart', 'called', called.path, START)));
     for (const [name, bytes] of [
       [SOME, MIB - 64 * 1024],
       [MUCH, 5 * MIB],
     ] as const) {
       const session = `s${bytes}-${round + 3}`;
       const transcript = writeTranscript(folder, session, bytes);
-      keep(name, run(world, hook, payload('SubagentStart', session, transcript.path, START)));
+      keep(name, timed(hook, world, payload('SubagentStart', session, transcript.path, START)));
       await settle(world, transcript, session);
       rmSync(transcript.path);
     }
@@ -171,36 +160,21 @@ type Reading = { readonly seconds: number; readonly peakMib: number; readonly mi
 
 async function measureReader(world: World, mib: number): Promise<Reading> {
   const transcript = writeTranscript(world.folder, 'large', mib * MIB);
-  const startedMs = performance.now();
   const child = Bun.spawn([world.program, 'catch-up', transcript.path], {
     env: { HOME: world.home, PATH: process.env.PATH ?? '' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  let peakKib = 0;
-  while (child.exitCode === null && child.signalCode === null) {
-    peakKib = Math.max(peakKib, highWaterMark(child.pid));
-    await Promise.race([child.exited, Bun.sleep(10)]);
-  }
-  const seconds = (performance.now() - startedMs) / 1000;
+  const { ms, peakMib } = await watched(child);
   const recorded = recordedCalls(world, 'large');
   if (recorded !== transcript.calls)
     throw new Error(`Cannot measure: ${recorded} of ${transcript.calls} calls are recorded`);
-  return { seconds, peakMib: peakKib / 1024, mib: statSync(transcript.path).size / MIB };
-}
-
-function highWaterMark(pid: number): number {
-  try {
-    return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0; // It has just ended.
-  }
+  return { seconds: ms / 1000, peakMib, mib: statSync(transcript.path).size / MIB };
 }
 
 function makeWorld(root: string, program: string): World {
   const folder = join(root, '.claude', 'projects', '-home-dev-app');
   mkdirSync(folder, { recursive: true });
-  const paths = statePaths({ HOME: root }, process.platform);
-  if (paths === undefined) throw new Error(`Cannot use "${root}": not absolute`);
+  const paths = pathsIn(root);
   // As install leaves it.
   for (const path of [paths.hooks, paths.data, paths.heartbeats, paths.given])
     mkdirSync(path, { recursive: true });
@@ -212,35 +186,33 @@ function makeWorld(root: string, program: string): World {
 type Limit = readonly [name: string, measured: number, most: number, unit: string];
 
 function print(samples: ReadonlyMap<string, readonly number[]>, reading: Reading, slack: number): number {
-  const median = (name: string, share = 0.5) => {
-    const sorted = (samples.get(name) ?? []).toSorted((left, right) => left - right);
-    return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
-  };
-  const times = new Table({
-    head: ['whole process', 'median ms', 'p90', '× empty'],
-    style: { head: [], border: [] },
-  });
-  for (const name of samples.keys()) {
-    const ratio = median(name) / median(EMPTY_NAME);
-    times.push([name, median(name).toFixed(2), median(name, 0.9).toFixed(2), ratio.toFixed(2)]);
-  }
-  console.log(times.toString());
+  const at = (name: string, share?: number) => median(samples.get(name) ?? [], share);
+  printTable(
+    ['whole process', 'median ms', 'p90', '× empty'],
+    [...samples.keys()].map((name) => [
+      name,
+      ...[at(name), at(name, 0.9), at(name) / at(EMPTY_NAME)].map((figure) => figure.toFixed(2)),
+    ]),
+  );
   const { seconds, peakMib, mib } = reading;
   console.log(
     `catch-up, ${mib.toFixed(0)} MiB: ${seconds.toFixed(1)} s, ${(mib / seconds).toFixed(0)} MiB/s, peak ${peakMib.toFixed(0)} MiB`,
   );
   const limits: Limit[] = [
-    [IDLE, median(IDLE) / median(WITHOUT), LOOK_RATIO_MAX * slack, `× ${WITHOUT}`],
-    [CALLED, median(CALLED) / median(WITHOUT), LOOK_RATIO_MAX * slack, `× ${WITHOUT}`],
-    [SOME, median(SOME), CATCH_UP_MS_MAX * slack, 'ms'],
-    [MUCH, median(MUCH), CATCH_UP_MS_MAX * slack, 'ms'],
+    [IDLE, at(IDLE) / at(WITHOUT), LOOK_RATIO_MAX * slack, `× ${WITHOUT}`],
+    [CALLED, at(CALLED) / at(WITHOUT), LOOK_RATIO_MAX * slack, `× ${WITHOUT}`],
+    [SOME, at(SOME), CATCH_UP_MS_MAX * slack, 'ms'],
+    [MUCH, at(MUCH), CATCH_UP_MS_MAX * slack, 'ms'],
     ['catch-up', seconds, (mib / READER_MIB_PER_S_MIN) * slack, 's'],
     ['catch-up', peakMib, READER_MIB_MAX * slack, 'MiB'],
   ];
   const broken = limits.filter(([, measured, most]) => !(measured <= most));
-  for (const [name, measured, most, unit] of broken)
-    console.error(`Too much: ${name} takes ${measured.toFixed(2)} ${unit}, at most ${most.toFixed(2)}`);
-  return broken.length > 0 ? 1 : 0;
+  return exitCodeFor(
+    broken.map(
+      ([name, measured, most, unit]) =>
+        `Too much: ${name} takes ${measured.toFixed(2)} ${unit}, at most ${most.toFixed(2)}`,
+    ),
+  );
 }
 
 async function main(): Promise<number> {
@@ -252,23 +224,16 @@ async function main(): Promise<number> {
       program: { type: 'string', default: 'dist/self-generation' },
     },
   });
-  process.chdir(join(import.meta.dir, '..'));
-  mkdirSync('dist/bench', { recursive: true });
-  writeFileSync('dist/bench/empty.ts', '');
-  await compile('dist/bench/empty.ts', EMPTY);
-  const root = mkdtempSync(join(tmpdir(), 'self-generation-bench-'));
-  try {
+  return inTemporary(async (root) => {
     const world = makeWorld(root, values.program);
     const empty = join(root, 'empty');
-    copyFileSync(EMPTY, empty);
+    copyFileSync(await compileEmpty(), empty);
     console.error(`Measuring ${values.rounds} rounds …`);
     const samples = await measure(world, empty, Number(values.rounds));
     console.error(`Reading ${values.size} MiB …`);
     const reading = await measureReader(world, Number(values.size));
     return print(samples, reading, Number(values.slack));
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+  });
 }
 
 if (import.meta.main) process.exitCode = await main();

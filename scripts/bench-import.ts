@@ -11,43 +11,27 @@
  */
 import { Database } from 'bun:sqlite';
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import Table from 'cli-table3';
-import { statePaths } from '../src/core/state-paths.ts';
-import { compile } from './build.ts';
+import {
+  exitCodeFor,
+  inTemporary,
+  MIB,
+  pathsIn,
+  printTable,
+  programOr,
+  type Random,
+  random,
+  timed,
+  watched,
+} from './measure.ts';
 
-const MIB = 1024 * 1024;
 const SPEED_MIB_MIN = 50;
 const MEMORY_MIB_MAX = 200;
 const AGAIN_MS_MAX = 2000;
 const KILLS = 4;
 const SESSION_BYTES = 3 * MIB;
-
-type Random = { readonly below: (limit: number) => number; readonly oneOf: <T>(items: readonly T[]) => T };
-
-/** The same seed gives the same transcripts. */
-function random(seed: number): Random {
-  let state = seed;
-  const next = () => {
-    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
-    return state / 0x80000000;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  return { below, oneOf: (items) => items[below(items.length)] as (typeof items)[number] };
-}
 
 const WORDS =
   'const return export function import from await value error settings state result type readonly string number => { } ( ) [ ] ; : // if else for of undefined test expect config path file line database session 테스트 오류 수정 설정 파일을 확인했습니다 결과는 다음과 같습니다'.split(
@@ -109,20 +93,11 @@ class Transcript {
 
   write(entry: Record<string, unknown>): void {
     this.#atMs += 200 + this.#random.below(20_000);
-    const whole = {
-      parentUuid: crypto.randomUUID(),
-      ...entry,
-      uuid: crypto.randomUUID(),
-      timestamp: this.now(),
-      ...this.#common,
-    };
+    const own = { uuid: crypto.randomUUID(), timestamp: new Date(this.#atMs).toISOString() };
+    const whole = { parentUuid: crypto.randomUUID(), ...entry, ...own, ...this.#common };
     const bytes = Buffer.from(`${JSON.stringify(whole)}\n`);
     writeSync(this.#file, bytes);
     this.bytes += bytes.length;
-  }
-
-  now(): string {
-    return new Date(this.#atMs).toISOString();
   }
 
   prompt(content: string): void {
@@ -130,10 +105,8 @@ class Transcript {
   }
 
   say(words: string, stopReason: string): void {
-    this.write({
-      type: 'assistant',
-      message: { role: 'assistant', content: [{ type: 'text', text: words }], stop_reason: stopReason },
-    });
+    const content = [{ type: 'text', text: words }];
+    this.write({ type: 'assistant', message: { role: 'assistant', content, stop_reason: stopReason } });
   }
 
   /** A call and its result. */
@@ -145,18 +118,11 @@ class Transcript {
     const id = `toolu_${this.#common.sessionId}_${this.#common.agentId ?? 'main'}_${this.#calls++}`;
     const content = [{ type: 'tool_use', id, name, input }];
     this.write({ type: 'assistant', message: { role: 'assistant', content, stop_reason: 'tool_use' } });
-    const block = {
-      tool_use_id: id,
-      type: 'tool_result',
-      content: result.content,
-      is_error: result.isError === true,
-    };
-    const isAgent = this.#common.agentId !== undefined && result.isError === undefined;
-    this.write({
-      type: 'user',
-      message: { role: 'user', content: [block] },
-      ...(isAgent ? {} : { toolUseResult: result.response }),
-    });
+    const { isError = false } = result;
+    const block = { tool_use_id: id, type: 'tool_result', content: result.content, is_error: isError };
+    const isAgent = this.#common.agentId !== undefined && !isError;
+    const message = { role: 'user', content: [block] };
+    this.write({ type: 'user', message, ...(isAgent ? {} : { toolUseResult: result.response }) });
   }
 
   close(): void {
@@ -171,11 +137,8 @@ function output(random: Random): string {
 
 function bash(transcript: Transcript, command: string, random: Random): void {
   const stdout = output(random);
-  transcript.call(
-    'Bash',
-    { command, description: 'Run it' },
-    { content: stdout, response: { stdout, stderr: '', interrupted: false } },
-  );
+  const response = { stdout, stderr: '', interrupted: false };
+  transcript.call('Bash', { command, description: 'Run it' }, { content: stdout, response });
 }
 
 function fail(transcript: Transcript, command: string, message: string, random: Random): void {
@@ -185,82 +148,48 @@ function fail(transcript: Transcript, command: string, message: string, random: 
 
 function read(transcript: Transcript, file: string, random: Random): void {
   const content = output(random);
-  transcript.call(
-    'Read',
-    { file_path: file },
-    { content, response: { type: 'text', file: { filePath: file, content, numLines: 300 } } },
-  );
+  const response = { type: 'text', file: { filePath: file, content, numLines: 300 } };
+  transcript.call('Read', { file_path: file }, { content, response });
 }
 
 function edit(transcript: Transcript, file: string, random: Random): void {
   const [oldString, newString] = [text(400, ASCII, random), text(500, ASCII, random)];
-  const response = {
-    filePath: file,
-    oldString,
-    newString,
-    originalFile: output(random),
-    structuredPatch: [],
-  };
-  const content = `The file ${file} has been updated successfully.`;
-  transcript.call(
-    'Edit',
-    { file_path: file, old_string: oldString, new_string: newString },
-    { content, response },
-  );
+  const originalFile = output(random);
+  const response = { filePath: file, oldString, newString, originalFile, structuredPatch: [] };
+  const input = { file_path: file, old_string: oldString, new_string: newString };
+  transcript.call('Edit', input, { content: `The file ${file} has been updated successfully.`, response });
+}
+
+function editInVain(transcript: Transcript, file: string): void {
+  const response = 'Error: String to replace not found in file.';
+  const content = '<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>';
+  const input = { file_path: file, old_string: 'x', new_string: 'y' };
+  transcript.call('Edit', input, { content, response, isError: true });
 }
 
 function image(transcript: Transcript, file: string, random: Random): void {
   const data = Buffer.alloc(50_000 + random.below(400_000), random.below(255)).toString('base64');
-  const source = { type: 'base64', data, media_type: 'image/png' };
-  transcript.call(
-    'Read',
-    { file_path: file },
-    { content: [{ type: 'image', source }], response: { type: 'image', file: { base64: data } } },
-  );
+  const content = [{ type: 'image', source: { type: 'base64', data, media_type: 'image/png' } }];
+  const response = { type: 'image', file: { base64: data } };
+  transcript.call('Read', { file_path: file }, { content, response });
 }
 
 /** What an agent does between two prompts, or a sub-agent in all. */
 function work(transcript: Transcript, project: string, random: Random): void {
   const file = `${project}/src/module-${random.below(40)}.ts`;
   const command = random.oneOf(COMMANDS);
-  switch (random.below(20)) {
-    case 0:
-    case 1:
-    case 2:
-      fail(transcript, command, random.oneOf(ERRORS), random);
-      read(transcript, file, random);
-      edit(transcript, file, random);
-      bash(transcript, command, random);
-      return;
-    case 3:
-      transcript.call(
-        'Edit',
-        { file_path: file, old_string: 'x', new_string: 'y' },
-        {
-          content: '<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>',
-          response: 'Error: String to replace not found in file.',
-          isError: true,
-        },
-      );
-      return;
-    case 4:
-      if (random.below(8) === 0) image(transcript, `${project}/screen.png`, random);
-      return;
-    case 5:
-    case 6:
-    case 7:
-      edit(transcript, file, random);
-      return;
-    case 8:
-    case 9:
-    case 10:
-    case 11:
-    case 12:
-      read(transcript, file, random);
-      return;
-    default:
-      bash(transcript, command, random);
-  }
+  const drawn = random.below(20);
+  if (drawn < 3) {
+    fail(transcript, command, random.oneOf(ERRORS), random);
+    read(transcript, file, random);
+    edit(transcript, file, random);
+    bash(transcript, command, random);
+  } else if (drawn < 4) editInVain(transcript, file);
+  else if (drawn < 5) {
+    if (random.below(8) === 0) image(transcript, `${project}/screen.png`, random);
+  } else if (drawn < 8) edit(transcript, file, random);
+  else if (drawn < 13) read(transcript, file, random);
+  else bash(transcript, command, random);
 }
 
 function writeSession(folder: string, index: number, startMs: number, random: Random): number {
@@ -269,32 +198,20 @@ function writeSession(folder: string, index: number, startMs: number, random: Ra
   const directory = join(folder, project.replaceAll('/', '-'));
   mkdirSync(directory, { recursive: true });
   const common = { userType: 'external', cwd: project, sessionId, version: '2.1.328', gitBranch: 'main' };
-  const main = new Transcript(
-    join(directory, `${sessionId}.jsonl`),
-    { isSidechain: false, ...common },
-    startMs,
-    random,
-  );
-  main.write({
-    type: 'attachment',
-    attachment: { type: 'prompt_snapshot', systemPrompt: [text(30_000, ASCII, random)] },
-  });
+  const path = join(directory, `${sessionId}.jsonl`);
+  const main = new Transcript(path, { isSidechain: false, ...common }, startMs, random);
+  const attachment = { type: 'prompt_snapshot', systemPrompt: [text(30_000, ASCII, random)] };
+  main.write({ type: 'attachment', attachment });
   let bytes = 0;
   for (let turn = 0; main.bytes + bytes < SESSION_BYTES; turn++) {
     main.prompt(random.oneOf(PROMPTS));
     for (let step = random.below(8); step >= 0; step--) work(main, project, random);
-    main.write({
-      type: 'file-history-snapshot',
-      snapshot: { trackedFileBackups: { [`${project}/a.ts`]: text(2000, ASCII, random) } },
-    });
+    const trackedFileBackups = { [`${project}/a.ts`]: text(2000, ASCII, random) };
+    main.write({ type: 'file-history-snapshot', snapshot: { trackedFileBackups } });
     if (random.below(6) === 0) {
       const agentId = `a${index.toString(16).padStart(8, '0')}${turn.toString(16).padStart(8, '0')}`;
-      bytes += writeAgent(
-        join(directory, sessionId, 'subagents'),
-        { ...common, isSidechain: true, agentId },
-        main,
-        random,
-      );
+      const folder = join(directory, sessionId, 'subagents');
+      bytes += writeAgent(folder, { ...common, isSidechain: true, agentId }, main, random);
     }
     main.say('Done.', 'end_turn');
   }
@@ -310,10 +227,8 @@ function writeAgent(
 ): number {
   mkdirSync(folder, { recursive: true });
   const agent = new Transcript(join(folder, `agent-${common.agentId}.jsonl`), common, main.atMs, random);
-  writeSync(
-    openSync(join(folder, `agent-${common.agentId}.meta.json`), 'w'),
-    JSON.stringify({ agentType: random.oneOf(['executor', 'Explore']) }),
-  );
+  const meta = JSON.stringify({ agentType: random.oneOf(['executor', 'Explore']) });
+  writeFileSync(join(folder, `agent-${common.agentId}.meta.json`), meta);
   agent.prompt('Do the job and report.');
   for (let step = 3 + random.below(12); step >= 0; step--) work(agent, String(common.cwd), random);
   agent.say('The job is done.', 'end_turn');
@@ -330,73 +245,38 @@ function generate(folder: string, bytes: number): { sessions: number; bytes: num
   let sessions = 0;
   const startMs = Date.now() - 60 * 86_400_000;
   while (written < bytes) {
-    written += writeSession(
-      folder,
-      sessions,
-      startMs + (sessions / (bytes / SESSION_BYTES)) * 58 * 86_400_000,
-      generator,
-    );
-    sessions++;
+    const atMs = startMs + (sessions / (bytes / SESSION_BYTES)) * 58 * 86_400_000;
+    written += writeSession(folder, sessions++, atMs, generator);
   }
   return { sessions, bytes: written };
 }
 
-type Measured = { readonly ms: number; readonly peakMib: number; readonly report: Record<string, unknown> };
+/** The program and what it is to read. */
+type Subject = { readonly program: string; readonly transcripts: string };
 
-class Importer {
-  readonly #command: readonly string[];
-  readonly #transcripts: string;
-
-  constructor(command: readonly string[], transcripts: string) {
-    this.#command = command;
-    this.#transcripts = transcripts;
-  }
-
-  #start(home: string) {
-    return Bun.spawn([...this.#command, 'import', '--from', this.#transcripts, '--json'], {
-      env: { HOME: home, PATH: process.env.PATH ?? '' },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'inherit',
-    });
-  }
-
-  async run(home: string): Promise<Measured> {
-    const startedMs = performance.now();
-    const child = this.#start(home);
-    const output = new Response(child.stdout).text();
-    let peakKib = 0;
-    while (child.exitCode === null && child.signalCode === null) {
-      peakKib = Math.max(peakKib, highWaterMark(child.pid));
-      await Promise.race([child.exited, Bun.sleep(10)]);
-    }
-    const ms = performance.now() - startedMs;
-    if (child.exitCode !== 0)
-      throw new Error(`Cannot measure: import ended with exit code ${child.exitCode}`);
-    return { ms, peakMib: peakKib / 1024, report: JSON.parse(await output) as Record<string, unknown> };
-  }
-
-  /** False when it had ended before it could be killed. */
-  async kill(home: string, afterMs: number): Promise<boolean> {
-    const child = this.#start(home);
-    await Promise.race([child.exited, Bun.sleep(afterMs)]);
-    child.kill('SIGKILL');
-    await child.exited;
-    return child.signalCode === 'SIGKILL';
-  }
+function startImport({ program, transcripts }: Subject, home: string) {
+  return Bun.spawn([program, 'import', '--from', transcripts, '--json'], {
+    env: { HOME: home, PATH: process.env.PATH ?? '' },
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'inherit',
+  });
 }
 
-/** VmHWM is the high-water mark of this program alone; what wait4() gives includes its parent's. */
-function highWaterMark(pid: number): number {
-  try {
-    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0; // It has just ended, or this is no Linux.
-  }
+async function runImport(subject: Subject, home: string): Promise<{ ms: number; peakMib: number }> {
+  const child = startImport(subject, home);
+  const measured = await watched(child);
+  if (child.exitCode === 0) return measured;
+  throw new Error(`Cannot measure: import ended with exit code ${child.exitCode}`);
 }
 
-function databaseOf(home: string): string {
-  return statePaths({ HOME: home }, process.platform)?.database ?? '';
+/** False when it had ended before it could be killed. */
+async function killImport(subject: Subject, home: string, afterMs: number): Promise<boolean> {
+  const child = startImport(subject, home);
+  await Promise.race([child.exited, Bun.sleep(afterMs)]);
+  child.kill('SIGKILL');
+  await child.exited;
+  return child.signalCode === 'SIGKILL';
 }
 
 const ROWS = {
@@ -411,7 +291,7 @@ type Rows = ReadonlyMap<string, readonly string[]>;
 
 /** Each table's rows as JSON, without the ids that depend on the order of writing. */
 function readRows(home: string): Rows {
-  const database = new Database(databaseOf(home), { readonly: true });
+  const database = new Database(pathsIn(home).database, { readonly: true });
   try {
     return new Map(
       Object.entries(ROWS).map(([table, sql]) => [
@@ -473,33 +353,18 @@ function shown(value: unknown): string {
 type HookTimes = { readonly runs: number; readonly worstMs: number; readonly spooled: number };
 
 /** Hooks that record while the import is running, as in a session next to it. */
-async function runHooksBeside(
-  program: readonly string[],
-  home: string,
-  running: Promise<unknown>,
-): Promise<HookTimes> {
+async function runHooksBeside(program: string, home: string, running: Promise<unknown>): Promise<HookTimes> {
   let isRunning = true;
   void running.finally(() => {
     isRunning = false;
   });
   let [runs, worstMs, spooled] = [0, 0, 0];
-  const spool = statePaths({ HOME: home }, process.platform)?.spool ?? '';
-  while (!existsSync(databaseOf(home)) && isRunning) await Bun.sleep(5);
+  const { spool, database } = pathsIn(home);
+  while (!existsSync(database) && isRunning) await Bun.sleep(5);
   for (; isRunning; runs++) {
-    const startedMs = performance.now();
-    const event = {
-      session_id: 'beside',
-      cwd: '/home/dev/beside',
-      hook_event_name: 'UserPromptSubmit',
-      prompt: `prompt ${runs}`,
-    };
-    const child = Bun.spawn([...program, 'hook', 'prompt-logger'], {
-      env: { HOME: home, PATH: process.env.PATH ?? '' },
-      stdin: Buffer.from(JSON.stringify(event)),
-      stdout: 'ignore',
-    });
-    await child.exited;
-    worstMs = Math.max(worstMs, performance.now() - startedMs);
+    const common = { session_id: 'beside', cwd: '/home/dev/beside', hook_event_name: 'UserPromptSubmit' };
+    const event = JSON.stringify({ ...common, prompt: `prompt ${runs}` });
+    worstMs = Math.max(worstMs, timed([program, 'hook', 'prompt-logger'], { home }, event));
     if (existsSync(spool)) spooled += readdirSync(spool).length;
     await Bun.sleep(20);
   }
@@ -514,51 +379,34 @@ async function main(): Promise<number> {
       program: { type: 'string' },
     },
   });
-  process.chdir(join(import.meta.dir, '..'));
-  const slack = Number(values.slack);
-  const root = mkdtempSync(join(tmpdir(), 'self-generation-bench-'));
-  try {
-    const program = values.program ?? join(root, 'self-generation');
-    if (values.program === undefined) await compile('src/main.ts', program);
-    const transcripts = join(root, 'projects');
-    const made = generate(transcripts, Number(values.size) * MIB);
+  return inTemporary(async (root) => {
+    const subject = { program: await programOr(values.program, root), transcripts: join(root, 'projects') };
+    const made = generate(subject.transcripts, Number(values.size) * MIB);
     console.error(`Made ${made.sessions} sessions, ${(made.bytes / MIB).toFixed(0)} MiB`);
-    return await measure(new Importer([program], transcripts), {
-      root,
-      program,
-      mib: made.bytes / MIB,
-      slack,
-    });
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+    return measure(subject, { root, mib: made.bytes / MIB, slack: Number(values.slack) });
+  });
 }
 
-type Place = {
-  readonly root: string;
-  readonly program: string;
-  readonly mib: number;
-  readonly slack: number;
-};
+type Place = { readonly root: string; readonly mib: number; readonly slack: number };
 
-async function measure(importer: Importer, { root, program, mib, slack }: Place): Promise<number> {
+async function measure(subject: Subject, { root, mib, slack }: Place): Promise<number> {
   const home = (name: string) => {
     mkdirSync(join(root, name));
     return join(root, name);
   };
   const whole = home('whole');
-  const first = await importer.run(whole);
+  const first = await runImport(subject, whole);
   const before = readRows(whole);
-  const second = await importer.run(whole);
+  const second = await runImport(subject, whole);
   const besideHome = home('beside');
-  const beside = importer.run(besideHome);
-  const hooks = await runHooksBeside([program], besideHome, beside);
+  const beside = runImport(subject, besideHome);
+  const hooks = await runHooksBeside(subject.program, besideHome, beside);
   const killed = home('killed');
   let kills = 0;
   for (let count = 1; count <= KILLS; count++) {
-    if (await importer.kill(killed, first.ms * (0.1 + 0.05 * count))) kills++;
+    if (await killImport(subject, killed, first.ms * (0.1 + 0.05 * count))) kills++;
   }
-  const resumed = await importer.run(killed);
+  const resumed = await runImport(subject, killed);
   const after = { again: readRows(whole), killed: readRows(killed) };
   const differing = [...before].flatMap(([table, rows]) =>
     Object.entries(after).flatMap(([name, others]) =>
@@ -566,47 +414,29 @@ async function measure(importer: Importer, { root, program, mib, slack }: Place)
     ),
   );
   const speed = mib / (first.ms / 1000);
-  const table = new Table({ head: ['what', 'measured', 'limit'], style: { head: [], border: [] } });
-  table.push(
-    ['transcripts', `${mib.toFixed(0)} MiB`, ''],
+  const seconds = (ms: number, digits = 1) => `${(ms / 1000).toFixed(digits)} s`;
+  const size = (mebibytes: number) => `${mebibytes.toFixed(0)} MiB`;
+  const { runs, worstMs, spooled } = hooks;
+  printTable(
+    ['what', 'measured', 'limit'],
     [
-      'first import',
-      `${(first.ms / 1000).toFixed(1)} s, ${speed.toFixed(0)} MiB/s`,
-      `${(SPEED_MIB_MIN / slack).toFixed(0)} MiB/s`,
+      ['transcripts', size(mib), ''],
+      ['first import', `${seconds(first.ms)}, ${size(speed)}/s`, `${size(SPEED_MIB_MIN / slack)}/s`],
+      ['peak memory', size(Math.max(first.peakMib, resumed.peakMib)), `${MEMORY_MIB_MAX * slack} MiB`],
+      ['second import', `${seconds(second.ms, 2)}, ${size(second.peakMib)}`, seconds(AGAIN_MS_MAX * slack)],
+      ['hooks beside it', `${runs} runs, worst ${worstMs.toFixed(0)} ms, ${spooled} wait`, '0 wait'],
+      ['killed and resumed', `${kills} kills, ${seconds(resumed.ms)} for the rest`, 'at least 1 kill'],
+      ...[...before].map(([name, rows]) => [name, digest(rows), 'the same each time']),
     ],
-    [
-      'peak memory',
-      `${Math.max(first.peakMib, resumed.peakMib).toFixed(0)} MiB`,
-      `${MEMORY_MIB_MAX * slack} MiB`,
-    ],
-    [
-      'second import',
-      `${(second.ms / 1000).toFixed(2)} s, ${second.peakMib.toFixed(0)} MiB`,
-      `${(AGAIN_MS_MAX * slack) / 1000} s`,
-    ],
-    [
-      'hooks beside it',
-      `${hooks.runs} runs, worst ${hooks.worstMs.toFixed(0)} ms, ${hooks.spooled} had to wait for later`,
-      '0 wait',
-    ],
-    [
-      'killed and resumed',
-      `${kills} kills, ${(resumed.ms / 1000).toFixed(1)} s for the rest`,
-      `at least 1 kill`,
-    ],
-    ...[...before].map(([name, rows]) => [name, digest(rows), 'the same each time']),
   );
-  console.log(table.toString());
-  const broken = [
+  return exitCodeFor([
     ...differing,
     ...(speed < SPEED_MIB_MIN / slack ? [`too slow: ${speed.toFixed(0)} MiB/s`] : []),
     ...(first.peakMib > MEMORY_MIB_MAX * slack ? [`too large: ${first.peakMib.toFixed(0)} MiB`] : []),
     ...(second.ms > AGAIN_MS_MAX * slack ? [`the second import took ${second.ms.toFixed(0)} ms`] : []),
     ...(hooks.spooled > 0 ? [`${hooks.spooled} hooks could not write`] : []),
     ...(kills === 0 ? ['nothing could be killed'] : []),
-  ];
-  for (const line of broken) console.error(line);
-  return broken.length > 0 ? 1 : 0;
+  ]);
 }
 
 if (import.meta.main) process.exitCode = await main();

@@ -9,29 +9,25 @@
  *
  * Prints what it measured, exits with 1 when a limit is broken or something of the output was not read.
  */
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import Table from 'cli-table3';
-import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
 import { ASKS_NEVER } from '../src/runs/model/permissions.ts';
 import type { Turn } from '../src/runs/model/turn.ts';
 import { claimTurns } from '../src/runs/store/queue.ts';
 import { withRuns } from '../src/runs/store/rows.ts';
 import { insertRun } from '../src/runs/store/runs.ts';
 import { getTurn } from '../src/runs/store/turns.ts';
-import { compile } from './build.ts';
+import {
+  exitCodeFor,
+  inTemporary,
+  makePlace,
+  type Place,
+  printTable,
+  programOr,
+  textOf,
+  watched,
+} from './measure.ts';
 
 const MB = 1_000_000;
 const SPEED_MB_MIN = 80;
@@ -50,20 +46,6 @@ test -f silence && exec sleep "$(cat silence)"
 exec cat stream.jsonl
 `;
 
-type Place = { readonly root: string; readonly paths: StatePaths; readonly env: Record<string, string> };
-
-function makePlace(): Place {
-  const root = mkdtempSync(join(tmpdir(), 'self-generation-bench-'));
-  const paths = statePaths({ HOME: root }, process.platform);
-  if (paths === undefined) throw new Error(`Cannot measure in "${root}": it is no absolute path`);
-  mkdirSync(join(root, 'bin'));
-  writeFileSync(join(root, 'bin/claude'), CLIENT);
-  chmodSync(join(root, 'bin/claude'), 0o755);
-  mkdirSync(paths.home);
-  writeFileSync(paths.config, JSON.stringify({ announce: { mode: 'raw' } }));
-  return { root, paths, env: { HOME: root, PATH: `${join(root, 'bin')}:/usr/bin:/bin` } };
-}
-
 /** What a client says that reads and writes much: results of tools, some of them huge, messages, and what is no JSON. */
 function writeStream(path: string, bytesMax: number): { bytes: number; messages: number } {
   const file = openSync(path, 'w');
@@ -76,24 +58,16 @@ function writeStream(path: string, bytesMax: number): { bytes: number; messages:
     bytes += all.length;
   };
   const say = (value: Record<string, unknown>) => line(JSON.stringify({ ...value, ...session }));
-  const result = (content: string) =>
-    say({
-      type: 'user',
-      message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call', content }] },
-    });
+  const result = (text: string) => {
+    const content = [{ type: 'tool_result', tool_use_id: 'call', content: text }];
+    say({ type: 'user', message: { role: 'user', content } });
+  };
   const message = (text: string) => {
     messages += 1;
-    const usage = {
-      input_tokens: 10,
-      output_tokens: 1,
-      cache_read_input_tokens: 0,
-      cache_creation_input_tokens: 0,
-    };
-    const content = [{ type: 'text', text }];
-    say({
-      type: 'assistant',
-      message: { id: `m${messages}`, model: 'bench', role: 'assistant', content, usage },
-    });
+    const cache = { cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+    const usage = { input_tokens: 10, output_tokens: 1, ...cache };
+    const said = { id: `m${messages}`, model: 'bench', role: 'assistant', content: [{ type: 'text', text }] };
+    say({ type: 'assistant', message: { ...said, usage } });
   };
   const source = 'const value = read("파일", { line: 12 });\t// \\d+ 오류를 고쳤습니다 \u2028\n';
   say({ type: 'system', subtype: 'init', model: 'bench', tools: [] });
@@ -109,14 +83,8 @@ function writeStream(path: string, bytesMax: number): { bytes: number; messages:
   }
   message('the end of it\u2028 끝');
   const usage = { input_tokens: messages * 10, output_tokens: messages };
-  say({
-    type: 'result',
-    subtype: 'success',
-    is_error: false,
-    num_turns: 1,
-    result: 'the end of it\u2028 끝',
-    usage,
-  });
+  const success = { type: 'result', subtype: 'success', is_error: false, num_turns: 1 };
+  say({ ...success, result: 'the end of it\u2028 끝', usage });
   closeSync(file);
   return { bytes, messages };
 }
@@ -131,33 +99,14 @@ function accept({ root, paths }: Place): Turn {
         id: uuid.replaceAll('-', ''),
         requester: { key: 'agent:main:bench-0123456789abcdef', session: null, client: null, cwd: root },
         childKey: `agent:main:subagent:${uuid}`,
-        agentId: 'main',
-        client: 'claude',
-        label: null,
-        task: 'measure',
-        model: { requested: null, resolved: null },
-        thinking: null,
-        cleanup: 'keep',
-        runTimeoutMs: 600_000,
-        cwd: root,
-        worktreeMode: 'never',
-        policy: { deny: [], allow: null },
-        permissions: ASKS_NEVER,
-        gaps: [],
-        agentDir: null,
-        warning: null,
-        terminal: null,
-        archiveAfterMs: 0,
-        createdAtMs: nowMs,
+        ...{ agentId: 'main', client: 'claude', label: null, task: 'measure', thinking: null },
+        ...{ model: { requested: null, resolved: null }, cleanup: 'keep', runTimeoutMs: 600_000 },
+        ...{ cwd: root, worktreeMode: 'never', policy: { deny: [], allow: null }, permissions: ASKS_NEVER },
+        ...{ gaps: [], agentDir: null, warning: null, terminal: null, archiveAfterMs: 0, createdAtMs: nowMs },
       },
       uuid,
       {
-        ...{
-          maxQueued: 10,
-          undeliveredMax: 10,
-          dedupeMs: 0,
-          dedupesFailed: false,
-        },
+        ...{ maxQueued: 10, undeliveredMax: 10, dedupeMs: 0, dedupesFailed: false },
         budget: { run: none, requester: none, day: none },
       },
       db,
@@ -168,12 +117,7 @@ function accept({ root, paths }: Place): Turn {
   });
 }
 
-type Watched = {
-  readonly turn: Turn;
-  readonly wallMs: number;
-  readonly cpuMs: number;
-  readonly peakMib: number;
-};
+type Watched = { readonly turn: Turn; readonly cpuMs: number; readonly peakMib: number };
 
 /** A supervisor's whole life. `during`: what is done with it meanwhile. */
 async function supervise(
@@ -182,44 +126,27 @@ async function supervise(
   during: (pid: number) => Promise<void> = async () => {},
 ): Promise<Watched> {
   const { runId, number } = accept(place);
-  const startedMs = performance.now();
   const child = Bun.spawn([program, 'supervise', runId, String(number)], {
     env: place.env,
     stdout: 'inherit',
     stderr: 'inherit',
   });
   const running = during(child.pid);
-  let peakKib = 0;
   let cpuMs = 0;
-  while (child.exitCode === null && child.signalCode === null) {
-    peakKib = Math.max(peakKib, highWaterMark(child.pid));
+  const { peakMib } = await watched(child, () => {
     cpuMs = cpuTimeMs(child.pid) ?? cpuMs;
-    await Promise.race([child.exited, Bun.sleep(10)]);
-  }
+  });
   await running;
-  const wallMs = performance.now() - startedMs;
   const turn = withRuns(place.paths, (db) => getTurn(runId, number, db));
   if (turn === undefined) throw new Error('Cannot measure: the turn is gone');
-  return { turn, wallMs, cpuMs, peakMib: peakKib / 1024 };
+  return { turn, cpuMs, peakMib };
 }
 
-function highWaterMark(pid: number): number {
-  try {
-    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0; // It has just ended.
-  }
-}
-
-/** What all its threads have taken. */
+/** What all its threads have taken; undefined when it has just ended. */
 function cpuTimeMs(pid: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
-  } catch {
-    return undefined; // It has just ended.
-  }
+  const stat = textOf(`/proc/${pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return stat === '' ? undefined : ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
 async function measureIdle(program: string, place: Place): Promise<number> {
@@ -245,10 +172,9 @@ async function main(): Promise<number> {
     },
   });
   const slack = Number(values.slack);
-  const place = makePlace();
-  try {
-    const program = values.program ?? join(place.root, 'self-generation');
-    if (values.program === undefined) await compile(join(import.meta.dir, '../src/main.ts'), program);
+  return inTemporary(async (root) => {
+    const place = makePlace(root, CLIENT, { announce: { mode: 'raw' } });
+    const program = await programOr(values.program, root);
     const stream = join(place.root, 'stream.jsonl');
     const { bytes, messages } = writeStream(stream, Number(values.size) * MB);
     const read = await supervise(program, place);
@@ -257,16 +183,21 @@ async function main(): Promise<number> {
     const speed = bytes / MB / (readMs / 1000);
     rmSync(stream);
     const idlePercent = await measureIdle(program, place);
-    const table = new Table({ head: ['what', 'measured', 'limit'], style: { head: [] } });
-    table.push(
-      [`reading ${(bytes / MB).toFixed(0)} MB`, `${speed.toFixed(0)} MB/s`, `≥ ${SPEED_MB_MIN / slack} MB/s`],
-      ['its processor time', `${(read.cpuMs / 1000).toFixed(2)} s`, ''],
-      ['memory at the most', `${read.peakMib.toFixed(0)} MiB`, `≤ ${MEMORY_MIB_MAX * slack} MiB`],
-      ['of a core while nothing is said', `${idlePercent.toFixed(2)} %`, `≤ ${IDLE_PERCENT_MAX * slack} %`],
+    printTable(
+      ['what', 'measured', 'limit'],
+      [
+        [
+          `reading ${(bytes / MB).toFixed(0)} MB`,
+          `${speed.toFixed(0)} MB/s`,
+          `≥ ${SPEED_MB_MIN / slack} MB/s`,
+        ],
+        ['its processor time', `${(read.cpuMs / 1000).toFixed(2)} s`, ''],
+        ['memory at the most', `${read.peakMib.toFixed(0)} MiB`, `≤ ${MEMORY_MIB_MAX * slack} MiB`],
+        ['of a core while nothing is said', `${idlePercent.toFixed(2)} %`, `≤ ${IDLE_PERCENT_MAX * slack} %`],
+      ],
     );
-    console.log(table.toString());
     const { state, result, usage } = read.turn;
-    const broken = [
+    return exitCodeFor([
       ...(state === 'success' ? [] : [`the turn ended in ${state}: ${read.turn.error}`]),
       ...(result === 'the end of it\u2028 끝' ? [] : ['its result is another']),
       ...(usage.inputTokens === messages * 10
@@ -275,12 +206,8 @@ async function main(): Promise<number> {
       ...(speed >= SPEED_MB_MIN / slack ? [] : ['too slow']),
       ...(read.peakMib <= MEMORY_MIB_MAX * slack ? [] : ['too much memory']),
       ...(idlePercent <= IDLE_PERCENT_MAX * slack ? [] : ['not idle']),
-    ];
-    for (const line of broken) console.error(line);
-    return broken.length > 0 ? 1 : 0;
-  } finally {
-    rmSync(place.root, { recursive: true, force: true });
-  }
+    ]);
+  });
 }
 
 if (import.meta.main) process.exitCode = await main();

@@ -21,6 +21,7 @@ import {
 import { CLIENT_VERSION, installClient } from '../test/clients/install-client.ts';
 import { enterNamespace } from '../test/clients/namespace.ts';
 import type { Scenario } from '../test/clients/scenarios.ts';
+import { median } from './measure.ts';
 
 const BINARY = join(import.meta.dir, '..', 'dist', 'self-generation');
 const RATIO_MAX = 1.1;
@@ -63,10 +64,6 @@ async function countProcesses(workspace: Workspace): Promise<number> {
   await elapsedMs(workspace);
   await Bun.sleep(1000); // What goes on detached has begun by then.
   return (await readFile(log, 'utf8')).trim().split('\n').length;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 const { values: flags } = parseArgs({ options: { pairs: { type: 'string', default: '10' } } });

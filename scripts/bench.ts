@@ -8,18 +8,23 @@
  *
  * Prints a table, writes dist/bench.json, exits with 1 when a limit is exceeded.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import Table from 'cli-table3';
-import { statePaths } from '../src/core/state-paths.ts';
 import { getDb } from '../src/database/db.ts';
-import { compile } from './build.ts';
+import {
+  compileEmpty,
+  exitCodeFor,
+  inTemporary,
+  median,
+  pathsIn,
+  peakMibOf,
+  printTable,
+  timed,
+} from './measure.ts';
 
 const PROJECT = '/home/dev/app';
 const BINARY = 'dist/self-generation';
-const EMPTY = 'dist/bench/empty';
 const EMPTY_NAME = 'empty program';
 const SMALL_EVENTS = 1_000;
 
@@ -80,8 +85,7 @@ const MEMORY_RUNS = 15;
 
 /** Fills a home with the events of many sessions in many projects, as the hooks would have left them. */
 function seed(home: string, { events, fixes }: Size): void {
-  const paths = statePaths({ HOME: home }, process.platform);
-  if (paths === undefined) throw new Error(`Cannot seed "${home}": not absolute`);
+  const paths = pathsIn(home);
   const { sqlite } = getDb(paths, { mode: 'write', busyTimeoutMs: 1000 });
   sqlite.exec('PRAGMA synchronous = OFF');
   const startMs = Date.now() - events * 100;
@@ -144,20 +148,6 @@ function word(index: number): string {
   return index.toString(26).replace(/\d/g, (digit) => String.fromCharCode(0x71 + Number(digit)));
 }
 
-function run({ command, home, payload }: Case): number {
-  const [program = '', ...words] = command;
-  const startedMs = performance.now();
-  const result = Bun.spawnSync([program, ...words], {
-    stdin: Buffer.from(payload),
-    env: { HOME: home, PATH: process.env.PATH },
-    cwd: home,
-  });
-  const elapsedMs = performance.now() - startedMs;
-  if (result.exitCode !== 0)
-    throw new Error(`Cannot measure "${command.join(' ')}": exit code ${result.exitCode}`);
-  return elapsedMs;
-}
-
 /**
  * Runs the cases in turn, so that a drift of the machine's speed meets all of them alike, and each round in another
  * order, so that none always follows the same one and pays for what that left in the caches.
@@ -166,14 +156,13 @@ function measure(cases: readonly Case[], rounds: number): Measured[] {
   const samples = cases.map(() => [] as number[]);
   for (let round = -3; round < rounds; round++) {
     for (const [index, one] of shuffled([...cases.entries()])) {
-      const elapsedMs = run(one);
+      const elapsedMs = timed(one.command, one, one.payload);
       if (round >= 0) samples[index]?.push(elapsedMs);
     }
   }
   return cases.map(({ name }, index) => {
-    const sorted = (samples[index] ?? []).toSorted((left, right) => left - right);
-    const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
-    return { name, medianMs: at(0.5), minMs: at(0), p90Ms: at(0.9) };
+    const own = samples[index] ?? [];
+    return { name, medianMs: median(own), minMs: median(own, 0), p90Ms: median(own, 0.9) };
   });
 }
 
@@ -185,12 +174,9 @@ function shuffled<T>(items: T[]): T[] {
   return items;
 }
 
-/**
- * The largest resident size of a hook's process. The kernel's figure for a finished child includes its parent's size
- * at the time of the fork, so the running process is looked at instead, until it is gone.
- */
-async function peakMemoryMib({ command, home, payload }: Case): Promise<number> {
-  let peakKib = 0;
+/** The largest size of a hook's process, which is looked at until it is gone. */
+async function largestMib({ command, home, payload }: Case): Promise<number> {
+  let peakMib = 0;
   for (let round = 0; round < MEMORY_RUNS; round++) {
     const child = Bun.spawn([...command], {
       stdin: 'pipe',
@@ -200,23 +186,11 @@ async function peakMemoryMib({ command, home, payload }: Case): Promise<number> 
     });
     child.stdin.write(payload);
     await child.stdin.end();
-    for (;;) {
-      const status = attempt(() => readFileSync(`/proc/${child.pid}/status`, 'utf8'));
-      const found = /^VmHWM:\s+(\d+) kB/m.exec(status ?? '')?.[1];
-      if (found === undefined) break;
-      peakKib = Math.max(peakKib, Number(found));
-    }
+    for (let now: number | undefined = 0; now !== undefined; now = peakMibOf(child.pid))
+      peakMib = Math.max(peakMib, now);
     await child.exited;
   }
-  return peakKib / 1024;
-}
-
-function attempt<T>(operation: () => T): T | undefined {
-  try {
-    return operation();
-  } catch {
-    return undefined;
-  }
+  return peakMib;
 }
 
 async function main(): Promise<number> {
@@ -227,33 +201,26 @@ async function main(): Promise<number> {
       rounds: { type: 'string' },
     },
   });
-  process.chdir(join(import.meta.dir, '..'));
   const size: Size = values.quick ? { events: 20_000, fixes: 1_000 } : { events: 2_000_000, fixes: 100_000 };
   const rounds = Number(values.rounds ?? (values.quick ? 30 : 100));
-  mkdirSync('dist/bench', { recursive: true });
-  writeFileSync('dist/bench/empty.ts', '');
-  await compile('dist/bench/empty.ts', EMPTY);
-  const root = mkdtempSync(join(tmpdir(), 'self-generation-bench-'));
-  try {
+  return inTemporary(async (root) => {
+    const empty = await compileEmpty();
     const homes = { small: join(root, 'small'), large: join(root, 'large') };
     console.error(`Filling databases with ${SMALL_EVENTS} and ${size.events} events …`);
     seed(homes.small, { events: SMALL_EVENTS, fixes: 100 });
     seed(homes.large, size);
     console.error(`Measuring ${rounds} rounds …`);
-    return await report(homes, size, { rounds, slack: Number(values.slack) });
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-  }
+    return report(homes, empty, { size, rounds, slack: Number(values.slack) });
+  });
 }
 
 async function report(
   homes: Record<'small' | 'large', string>,
-  size: Size,
-  { rounds, slack }: { rounds: number; slack: number },
+  emptyProgram: string,
+  { size, rounds, slack }: { size: Size; rounds: number; slack: number },
 ): Promise<number> {
   // Copies, as install makes one: a file that the bundler has just written piecemeal is slower to start from.
   const binary = copyProgram(BINARY, homes.small);
-  const emptyProgram = copyProgram(EMPTY, homes.small);
   const hooks = Object.entries(PAYLOADS).flatMap(([name, payload]) =>
     (['small', 'large'] as const).map((which) => ({
       name: `${name}, ${which}`,
@@ -264,7 +231,7 @@ async function report(
   );
   const home = homes.small;
   const payload = PAYLOADS.SubagentStart;
-  const empty = { name: EMPTY_NAME, command: [emptyProgram], home, payload };
+  const empty = { name: EMPTY_NAME, command: [copyProgram(emptyProgram, homes.small)], home, payload };
   const node = { name: 'node -e 0', command: ['node', '-e', '0'], home, payload };
   // Apart, because a reader after a writer would pay for what the writer leaves to the disk; each with its own floor.
   const isReader = (one: Case) => /^(?:SubagentStart|PreToolUse)/.test(one.name);
@@ -272,7 +239,7 @@ async function report(
   const writing = measure([empty, ...hooks.filter((one) => !isReader(one))], rounds);
   const runtime = measure([empty, node], Math.ceil(rounds / 4));
   const memory = new Map<string, number>();
-  if (process.platform === 'linux') for (const one of hooks) memory.set(one.name, await peakMemoryMib(one));
+  if (process.platform === 'linux') for (const one of hooks) memory.set(one.name, await largestMib(one));
   const rows = [reading, writing, runtime].flatMap((group) => {
     const empty = group.find((one) => one.name === EMPTY_NAME)?.medianMs ?? Number.NaN;
     return group.map((one) => ({
@@ -289,11 +256,16 @@ async function report(
   print(rows, limits, size);
   writeFileSync('dist/bench.json', `${JSON.stringify({ rounds, size, slack, rows, limits }, null, 2)}\n`);
   const broken = limits.filter((limit) => !(limit.ratio <= limit.most));
-  for (const { name, against, ratio, most } of broken)
-    console.error(`Too slow: ${name} is ${ratio.toFixed(2)} × ${against}, at most ${most.toFixed(2)}`);
-  for (const { name, peakMib } of tooLarge)
-    console.error(`Too large: ${name} takes ${peakMib?.toFixed(1)} MiB, at most ${MEMORY_MIB_MAX * slack}`);
-  return broken.length + tooLarge.length > 0 ? 1 : 0;
+  return exitCodeFor([
+    ...broken.map(
+      ({ name, against, ratio, most }) =>
+        `Too slow: ${name} is ${ratio.toFixed(2)} × ${against}, at most ${most.toFixed(2)}`,
+    ),
+    ...tooLarge.map(
+      ({ name, peakMib }) =>
+        `Too large: ${name} takes ${peakMib?.toFixed(1)} MiB, at most ${MEMORY_MIB_MAX * slack}`,
+    ),
+  ]);
 }
 
 function copyProgram(path: string, folder: string): string {
@@ -309,26 +281,22 @@ function print(
   limits: readonly (Limit & { readonly ratio: number })[],
   size: Size,
 ): void {
-  const times = new Table({
-    head: ['whole process', 'median ms', 'min', 'p90', '× empty', 'peak MiB'],
-    style: { head: [], border: [] },
-  });
-  for (const row of rows) {
-    times.push([
-      row.name,
-      row.medianMs.toFixed(2),
-      row.minMs.toFixed(2),
-      row.p90Ms.toFixed(2),
-      row.ratio.toFixed(2),
-      row.peakMib?.toFixed(1) ?? '–',
-    ]);
-  }
-  const kept = new Table({ head: ['limit', '', 'measured', 'most', ''], style: { head: [], border: [] } });
-  for (const { name, against, ratio, most } of limits)
-    kept.push([name, `÷ ${against}`, ratio.toFixed(2), most.toFixed(2), ratio <= most ? 'kept' : 'EXCEEDED']);
   console.log(`small = ${SMALL_EVENTS} events, large = ${size.events} events and ${size.fixes} known fixes`);
-  console.log(times.toString());
-  console.log(kept.toString());
+  printTable(
+    ['whole process', 'median ms', 'min', 'p90', '× empty', 'peak MiB'],
+    rows.map(({ name, medianMs, minMs, p90Ms, ratio, peakMib }) => [
+      name,
+      ...[medianMs, minMs, p90Ms, ratio].map((figure) => figure.toFixed(2)),
+      peakMib?.toFixed(1) ?? '–',
+    ]),
+  );
+  printTable(
+    ['limit', '', 'measured', 'most', ''],
+    limits.map(({ name, against, ratio, most }) => {
+      const verdict = ratio <= most ? 'kept' : 'EXCEEDED';
+      return [name, `÷ ${against}`, ratio.toFixed(2), most.toFixed(2), verdict];
+    }),
+  );
 }
 
 if (import.meta.main) process.exitCode = await main();

@@ -12,27 +12,17 @@
  * a word, no time limit was passed by more than five seconds, no slot stood empty for longer, and no process is left.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  appendFileSync,
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
-import { type StatePaths, statePaths } from '../src/core/state-paths.ts';
 import { isTerminal, type Outcome } from '../src/runs/model/turn.ts';
 import { readRuns, withRuns } from '../src/runs/store/rows.ts';
 import { listRuns } from '../src/runs/store/runs.ts';
 import { activeTurns } from '../src/runs/store/turns.ts';
-import { compile } from './build.ts';
+import { type Place as Home, makePlace, programOr, random, textOf } from './measure.ts';
 
 const CONCURRENT = 8;
 const WAITING_MAX = 40;
@@ -64,12 +54,7 @@ fi
 echo '{"type":"result","subtype":"success","is_error":false,"result":"Result: done '$n'","session_id":"'$id'","total_cost_usd":0.01,"usage":{"input_tokens":10,"output_tokens":2}}'
 `;
 
-type Place = {
-  readonly root: string;
-  readonly project: string;
-  readonly taken: string;
-  readonly paths: StatePaths;
-};
+type Place = Home & { readonly taken: string };
 type Found = { readonly pid: number; readonly command: string; readonly isMarked: boolean };
 
 /** Who is killed, found by the arguments, and how many times in ten looks. */
@@ -86,48 +71,25 @@ const VICTIMS: readonly { name: string; times: number; isOne: (process: Found) =
 ];
 type Kill = { readonly name: string; readonly command: string; readonly atMs: number };
 
-function makePlace(): Place {
-  const root = mkdtempSync(join(tmpdir(), 'self-generation-soak-'));
-  const paths = statePaths({ HOME: root }, process.platform);
-  if (paths === undefined) throw new Error(`Cannot use "${root}": not absolute`);
-  for (const directory of ['bin', 'project', '.self-generation'])
-    mkdirSync(join(root, directory), { recursive: true });
-  writeFileSync(join(root, 'bin', 'claude'), CLIENT);
-  chmodSync(join(root, 'bin', 'claude'), 0o755);
-  const subagents = {
-    maxConcurrent: CONCURRENT,
-    maxQueued: 10_000,
-    archiveAfterMinutes: 0,
-  };
-  writeFileSync(
-    paths.config,
-    JSON.stringify({
-      agents: { defaults: { subagents } },
-      announce: { mode: 'turn', timeoutSeconds: LIMIT_SECONDS, wakesMax: 1000 },
-    }),
-  );
-  return { root, project: join(root, 'project'), taken: join(root, 'taken'), paths };
-}
+const CONFIG = {
+  agents: {
+    defaults: { subagents: { maxConcurrent: CONCURRENT, maxQueued: 10_000, archiveAfterMinutes: 0 } },
+  },
+  announce: { mode: 'turn', timeoutSeconds: LIMIT_SECONDS, wakesMax: 1000 },
+};
 
 /** As of a session of Claude Code on a terminal. */
-function environment({ root }: Place): Record<string, string> {
-  return {
-    HOME: root,
-    PATH: `${join(root, 'bin')}:${process.env.PATH}`,
-    ...{ CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: SESSION, CLAUDE_CODE_ENTRYPOINT: 'cli' },
-    CLAUDE_PID: String(process.pid),
-  };
+function makeHome(root: string): Place {
+  const place = makePlace(root, CLIENT, CONFIG);
+  const session = { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: SESSION, CLAUDE_CODE_ENTRYPOINT: 'cli' };
+  const env = { ...place.env, ...session, CLAUDE_PID: String(process.pid) };
+  return { ...place, env, taken: join(root, 'taken') };
 }
 
 /** One call of the program; its output, or what it said when it failed. */
 async function call(program: string, words: readonly string[], place: Place): Promise<string> {
-  const child = Bun.spawn([program, ...words], {
-    cwd: place.project,
-    env: environment(place),
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
+  const { project: cwd, env } = place;
+  const child = Bun.spawn([program, ...words], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const [output, said, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -142,21 +104,12 @@ function processesOf({ root }: Place): Found[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
-      const variables = readOrEmpty(`/proc/${name}/environ`).split('\0');
+      const variables = textOf(`/proc/${name}/environ`).split('\0');
       if (!variables.includes(`HOME=${root}`)) return [];
-      const command = readOrEmpty(`/proc/${name}/cmdline`).replaceAll('\0', ' ').trim();
+      const command = textOf(`/proc/${name}/cmdline`).replaceAll('\0', ' ').trim();
       const isMarked = variables.some((variable) => variable.startsWith('SELF_GENERATION_RUN='));
       return command === '' ? [] : [{ pid: Number(name), command, isMarked }];
     });
-}
-
-/** Empty for a process that has just gone. */
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return '';
-  }
 }
 
 function kill(pid: number): boolean {
@@ -192,7 +145,7 @@ function keepAlive(starts: readonly (() => ChildProcess)[]): () => Promise<void>
 /** What lives beside the runs: a requester, to be killed between taking and acknowledging, a hook, a server. */
 function companions(program: string, place: Place): (() => ChildProcess)[] {
   const taking = [TAKER, place.paths.home, place.taken, String(TAKE_EACH_MS)];
-  const options = { cwd: place.project, env: environment(place) };
+  const options = { cwd: place.project, env: place.env };
   return [
     () => spawn(process.execPath, taking, { ...options, stdio: ['ignore', 'ignore', 'inherit'] }),
     () => spawn(program, ['mcp'], { ...options, stdio: ['pipe', 'ignore', 'inherit'] }),
@@ -204,7 +157,7 @@ function companions(program: string, place: Place): (() => ChildProcess)[] {
 function startHook(program: string, place: Place): ChildProcess {
   const hook = spawn(program, ['hook', 'result-waiter'], {
     cwd: place.project,
-    env: environment(place),
+    env: place.env,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
   let said = '';
@@ -221,7 +174,7 @@ function startHook(program: string, place: Place): ChildProcess {
     // As Claude Code does: what wakes the session is its next prompt.
     const prompted = spawn(program, ['hook', 'prompt-logger'], {
       cwd: place.project,
-      env: environment(place),
+      env: place.env,
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     let answer = '';
@@ -315,7 +268,7 @@ function stateOf({ paths }: Place): State {
 }
 
 async function soak(program: string, runs: number, random: () => number): Promise<boolean> {
-  const place = makePlace();
+  const place = makeHome(mkdtempSync(join(tmpdir(), 'self-generation-soak-')));
   const startedMs = performance.now();
   let isSettled = false;
   let isSpawned = false;
@@ -384,7 +337,7 @@ type Taken = {
 };
 
 function takenIn({ taken }: Place): Taken[] {
-  return readOrEmpty(taken)
+  return textOf(taken)
     .split('\n')
     .filter((line) => line.endsWith('}'))
     .map((line) => JSON.parse(line) as Taken);
@@ -458,23 +411,9 @@ function outcomeWords(outcomes: Record<string, number>): string {
     .join(', ');
 }
 
-/** The same seed gives the same numbers. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
-    return state / 0x80000000;
-  };
-}
-
 const { values } = parseArgs({
   options: { runs: { type: 'string' }, program: { type: 'string' }, seed: { type: 'string' } },
 });
-const program = values.program ?? 'dist/soak/self-generation';
-if (values.program === undefined) await compile('src/main.ts', program);
-const isSound = await soak(
-  resolve(program),
-  Number(values.runs ?? 1000),
-  randomFrom(Number(values.seed ?? 1)),
-);
-process.exitCode = isSound ? 0 : 1;
+const program = resolve(await programOr(values.program, 'dist/soak'));
+const { next } = random(Number(values.seed ?? 1));
+process.exitCode = (await soak(program, Number(values.runs ?? 1000), next)) ? 0 : 1;

@@ -20,23 +20,17 @@ import {
   EXIT,
   fail,
   findRecordedScope,
+  type Given,
   newCommand,
   positiveUpTo,
   withState,
 } from './context.ts';
 import { printJson, shownLine } from './output.ts';
 
-type Flags = {
-  readonly days?: number;
-  readonly project?: string;
-  readonly dryRun?: true;
-  readonly cli?: ClientName;
-  readonly model?: string;
-  readonly budget?: number;
-  readonly answer?: string;
-  readonly sessionEnd?: true;
-  readonly json?: true;
-};
+type Flags = Given<'dryRun' | 'sessionEnd' | 'json'> &
+  Given<'project' | 'model' | 'answer', string> &
+  Given<'days' | 'budget', number> &
+  Given<'cli', ClientName>;
 
 const EXAMPLES = `
 Nothing is sent before you call this (or switch lessons.model or analysisOnSessionEnd on), and what is sent is what
@@ -61,6 +55,7 @@ const BUDGET_USD_MAX = 1000;
 
 /** `analyze`: asks a model what could be learned from the log. */
 export function analyzeCommand(context: CliContext): Command {
+  const answer = 'take the answer to what --dry-run prints from a file, and send nothing';
   return newCommand('analyze', context)
     .description('ask a model for lessons, rules, skills and hooks that the log suggests')
     .option('--days <N>', 'how many days of the log, and today', positiveUpTo(DAYS_MAX))
@@ -68,12 +63,7 @@ export function analyzeCommand(context: CliContext): Command {
     .addOption(choice('--cli <NAME>', 'the program that asks the model', CLIENT_NAMES))
     .option('--model <NAME>', 'the model')
     .option('--budget <USD>', 'what this analysis may cost', positiveUpTo(BUDGET_USD_MAX))
-    .addOption(
-      new Option(
-        '--answer <FILE>',
-        'take the answer to what --dry-run prints from a file, and send nothing',
-      ).conflicts('dryRun'),
-    )
+    .addOption(new Option('--answer <FILE>', answer).conflicts('dryRun'))
     .option('--dry-run', 'print what would be sent, and send nothing')
     .option('--json', 'print as JSON')
     .addOption(new Option('--session-end', 'started by the end of a session').hideHelp())
@@ -143,17 +133,12 @@ function tooLittle(promptCount: number, { config }: AnalyzeOptions): string {
   return `Too little to analyse: ${reason}.`;
 }
 
-function report(
-  outcome: AnalyzeOutcome,
-  options: AnalyzeOptions,
-  { json }: Flags,
-  context: CliContext,
-): void {
+function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, { json }: Flags, context: CliContext) {
   const { kind } = outcome;
   if (json) {
     printJson(outcome, context);
-    if (kind === 'refused' || kind === 'failed')
-      context.setExitCode(kind === 'failed' ? EXIT.failed : EXIT.limit);
+    if (kind === 'refused') context.setExitCode(EXIT.limit);
+    if (kind === 'failed') context.setExitCode(EXIT.failed);
   } else if (kind === 'done') printDone(outcome, options.scope, context);
   else if (kind === 'insufficient') context.stdout(`${tooLittle(outcome.promptCount, options)}\n`);
   else if (kind === 'refused') fail(context, EXIT.limit, `analyse now: ${refusal(outcome)}`);
@@ -175,37 +160,26 @@ function refusal(refused: Extract<AnalyzeOutcome, { kind: 'refused' }>): string 
   }[why];
 }
 
-function printDone(
-  { answer, suggestions, told, isCached, usage, dropped }: Extract<AnalyzeOutcome, { kind: 'done' }>,
-  scope: AnalysisScope,
-  context: CliContext,
-): void {
+type Done = Extract<AnalyzeOutcome, { kind: 'done' }>;
+
+function printDone(outcome: Done, scope: AnalysisScope, context: CliContext): void {
+  const { answer, suggestions, told, isCached, usage, dropped } = outcome;
   const { bold, dim, yellow } = context.colours;
   const print = (text = '') => context.stdout(`${text}\n`);
-  const printList = (title: string, lines: readonly string[]) => {
-    if (lines.length > 0) print(`\n${[title, ...lines].join('\n  ')}`);
-  };
   const { clusters, workflows, errorPatterns } = answer;
   print(bold(`Analysis of ${scope.kind === 'project' ? scope.name : 'all projects'}`));
   if (isCached) print(dim('Nothing has changed since it was asked last; nothing was sent.'));
-  printList(
-    'Recurring prompts',
-    clusters.map(({ count, intent, summary }) => `${count} × ${shownLine(intent)}: ${shownLine(summary)}`),
-  );
-  printList(
-    'Recurring sequences of tools',
-    workflows.map(
-      ({ count, pattern, purpose }) => `${count} × ${shownLine(pattern)} ${dim(shownLine(purpose))}`,
+  const often = (count: number, what: string, more: string) => `${count} × ${shownLine(what)}${more}`;
+  const lists: Readonly<Record<string, readonly string[]>> = {
+    'Recurring prompts': clusters.map((one) => often(one.count, one.intent, `: ${shownLine(one.summary)}`)),
+    'Recurring sequences of tools': workflows.map(({ count, pattern, purpose }) =>
+      often(count, pattern, ` ${dim(shownLine(purpose))}`),
     ),
-  );
-  printList(
-    'Recurring errors',
-    errorPatterns.map(({ count, pattern }) => `${count} × ${shownLine(pattern)}`),
-  );
-  printList(
-    'Commands that agents are told from now on ("self-generation errors" lists them)',
-    told.map(shownLine),
-  );
+    'Recurring errors': errorPatterns.map(({ count, pattern }) => often(count, pattern, '')),
+    'Commands that agents are told from now on ("self-generation errors" lists them)': told.map(shownLine),
+  };
+  for (const [title, lines] of Object.entries(lists))
+    if (lines.length > 0) print(`\n${[title, ...lines].join('\n  ')}`);
   print(suggestions.length > 0 ? '\nSuggestions' : '\nNo suggestions.');
   for (const { id, type, status, summary, text } of suggestions) {
     const shown = type === 'lesson' ? `${summary}: ${text}` : summary;

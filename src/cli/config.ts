@@ -45,19 +45,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no such setting.`;
 
 /** `config`: shows and changes the settings; keys that we do not know stay in the file. */
 export function configCommand(context: CliContext): Command {
-  const group = commandGroup(
-    'config',
-    { description: 'show and change the settings', after: EXAMPLES },
-    context,
-    (flags: Flags) => withFile(flags, list, context),
-  );
-  const add = (name: string, description: string, call: string, act: Act) =>
-    subcommand(
-      `config ${name}`,
-      { description, calls: [call] },
-      context,
-      (flags: Flags, ...words: string[]) => withFile(flags, (file) => act(file, ...words), context),
-    );
+  const described = { description: 'show and change the settings', after: EXAMPLES };
+  const listAll = (flags: Flags) => withFile(flags, list, context);
+  const group = commandGroup('config', described, context, listAll);
+  const add = (name: string, description: string, call: string, act: Act) => {
+    const perform = (flags: Flags, ...words: string[]) =>
+      withFile(flags, (file) => act(file, ...words), context);
+    return subcommand(`config ${name}`, { description, calls: [call] }, context, perform);
+  };
   group.addCommand(add('list', 'print all settings', '', list));
   group.addCommand(add('get', 'print one setting', 'language', ofField(get)).argument('<key>'));
   const setting = add('set', 'change one setting', 'language en', ofField(set)).argument('<key>');
@@ -101,10 +96,8 @@ function readText(path: string): string | undefined {
 
 function list({ values, flags, context }: ConfigFile): void {
   const { config, problems } = parseConfig(values);
-  if (flags.json) {
-    printJson({ config, problems }, context);
-    return;
-  }
+  if (flags.json) printJson({ config, problems }, context);
+  if (flags.json) return;
   const table = newTable(['setting', 'value', 'default', 'meaning'], context);
   for (const { key, default: standard, description } of CONFIG_FIELDS) {
     table.push([key, JSON.stringify(readPath(config, key)), JSON.stringify(standard), description]);

@@ -105,11 +105,11 @@ export function commandGroup<Flags>(
 }
 
 /** A command of a group, with its `calls` as examples; the group's flags are its own as well. */
-export function subcommand<Flags, Given extends unknown[]>(
+export function subcommand<Flags, Words extends unknown[]>(
   path: string,
   { description, calls, after = '' }: { description: string; calls: readonly string[]; after?: string },
   context: CliContext,
-  act: (flags: Flags, ...given: Given) => void | Promise<void>,
+  act: (flags: Flags, ...words: Words) => void | Promise<void>,
 ): Command {
   const lines = calls.map((call) => `  $ ${PROGRAM} ${`${path} ${call}`.trim()}`);
   const command = newCommand(path, context)
@@ -117,9 +117,12 @@ export function subcommand<Flags, Given extends unknown[]>(
     .addHelpText('after', `\nExamples:\n${lines.join('\n')}${after}`)
     .option('--json', 'print as JSON');
   return command.action(() =>
-    act(command.optsWithGlobals<Flags & object>(), ...(command.processedArgs as Given)),
+    act(command.optsWithGlobals<Flags & object>(), ...(command.processedArgs as Words)),
   );
 }
+
+/** What a command may be called with: each flag of this type where it was given. */
+export type Given<Flag extends string, Value = true> = Readonly<Partial<Record<Flag, Value>>>;
 
 /** An option that takes one of these words. */
 export function choice(flags: string, description: string, words: readonly string[]): Option {
@@ -258,11 +261,7 @@ export function findScope(wanted: string | undefined, paths: StatePaths, context
 }
 
 /** As findScope(), for those who read the log: of a path that was named, something has to be recorded. */
-export function findRecordedScope(
-  wanted: string | undefined,
-  paths: StatePaths,
-  context: CliContext,
-): AnalysisScope {
+export function findRecordedScope(wanted: string | undefined, paths: StatePaths, context: CliContext) {
   const scope = findScope(wanted, paths, context);
   if (wanted === undefined || scope.kind !== 'project') return scope;
   const spellings = projectPathSpellings(scope.path, resolve(context.cwd, wanted));
@@ -280,7 +279,7 @@ function failToFind(
   reason: string,
   candidates: readonly KnownProject[],
   context: CliContext,
-): never {
+) {
   const named = candidates.slice(0, PROJECTS_NAMED_MAX).map(({ path }) => path);
   const hint = named.length > 0 ? `. Give a path: ${named.join(', ')}` : '';
   return fail(context, EXIT.notFound, `find the project "${wanted}": ${reason}${hint}`);

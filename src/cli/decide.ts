@@ -7,8 +7,7 @@ import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate, type Place } from '../setup/manifest.ts';
 import { planApply, planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
 import { carryOut, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
-import type { Suggestion } from '../suggestions/model/suggestion.ts';
-import { describeDeclaration } from '../suggestions/model/suggestion.ts';
+import { describeDeclaration, type Suggestion } from '../suggestions/model/suggestion.ts';
 import {
   type CliContext,
   type CliState,
@@ -62,22 +61,14 @@ export function applyCommand(context: CliContext): Command {
     );
 }
 
-async function applyFiles(
-  report: DecisionReport,
-  flags: ApplyFlags,
-  { paths, config }: CliState,
-): Promise<void> {
+async function applyFiles(report: DecisionReport, flags: ApplyFlags, { paths, config }: CliState) {
   const { suggestion, context } = report;
   const { type, details, text, projectPath } = suggestion;
   const place = report.locate();
   const project = projectHere(paths, context);
   const plan = planApply(suggestion, {
+    ...{ project, place, language: config.language, now: context.now, earlier: listEarlier(paths) },
     scope: flags.global ? 'global' : 'own',
-    project,
-    place,
-    language: config.language,
-    now: context.now,
-    earlier: listEarlier(paths),
   });
   report.sayHeading();
   if (type === 'hook' && details.hook !== undefined) {
@@ -96,21 +87,18 @@ async function applyFiles(
   }
   const { applied, change } = plan;
   if (change.files.length > 0) await report.agree('Apply this?', 'apply this');
-  const own = applied.scope === 'project' && projectPath !== '' ? suggestion : undefined;
-  const event = {
-    scope: applied.scope,
-    project: own?.project ?? project.name,
-    projectPath: own?.projectPath ?? project.path,
-  };
+  const { scope } = applied;
+  const here = { project: project.name, projectPath: project.path };
+  const own = { project: suggestion.project, projectPath };
+  const event = { scope, ...(scope === 'project' && projectPath !== '' ? own : here) };
   carryOut({ suggestion, verdict: { kind: 'applied', applied }, change, event }, paths, context.now());
+  const registered = `the hook is registered in ${applied.path} for new sessions.`;
   const effects = {
     skill: `the command is in ${applied.path}.`,
     claude_md: `the rule is in ${applied.path}.`,
-    declaration: `the hook is registered in ${applied.path} for new sessions.`,
-    hook: `the hook is registered in ${applied.path} for new sessions.`,
   };
-  report.sayApplied(effects[applied.kind]);
-  report.end('applied', { scope: applied.scope, path: applied.path });
+  report.sayApplied({ declaration: registered, hook: registered, ...effects }[applied.kind]);
+  report.end('applied', { scope, path: applied.path });
 }
 
 /** From then on agents are told it when its error happens, and sub-agents of its project when they start. */
@@ -121,7 +109,7 @@ async function applyLesson(report: DecisionReport, { paths }: CliState): Promise
   report.sayHeading();
   const error = shownLine(details.lesson?.said ?? '');
   report.say(`Agents in ${shownLine(project)} are told this, for "${error}":\n${visible(text)}\n\n`);
-  report.details = { advice: text, error: details.lesson?.errorKey ?? null };
+  report.detail({ advice: text, error: details.lesson?.errorKey ?? null });
   if (plan.kind === 'refused') return report.refuse(plan.reason);
   report.keepFromAgent();
   await report.agree('Apply this?', 'apply this');
@@ -189,7 +177,11 @@ export function undoCommand(context: CliContext): Command {
 async function undo(report: DecisionReport, { paths }: CliState): Promise<void> {
   const { suggestion, context } = report;
   const lesson = suggestion.status === 'applied' ? readAppliedLesson(suggestion.applied) : undefined;
-  const plan = lesson === undefined ? planUndoOf(report, paths) : LESSON_UNDONE;
+  const planFiles = () => {
+    const others = listApplied(paths, suggestion.id);
+    return planUndo(suggestion, { place: report.locate(), now: context.now, others });
+  };
+  const plan = lesson === undefined ? planFiles() : LESSON_UNDONE;
   if (plan.kind === 'refused') return report.refuse(plan.reason);
   report.keepFromAgent();
   report.showChange(plan);
@@ -203,17 +195,8 @@ async function undo(report: DecisionReport, { paths }: CliState): Promise<void> 
   report.end('undone');
 }
 
-const LESSON_UNDONE = {
-  kind: 'ready',
-  change: NO_CHANGE,
-  notes: ['Agents are not told it any more'],
-} as const;
-
-function planUndoOf(report: DecisionReport, paths: CliState['paths']): UndoPlan {
-  const { suggestion, context } = report;
-  const others = listApplied(paths, suggestion.id);
-  return planUndo(suggestion, { place: report.locate(), now: context.now, others });
-}
+const UNTOLD = ['Agents are not told it any more'];
+const LESSON_UNDONE = { kind: 'ready', change: NO_CHANGE, notes: UNTOLD } as const;
 
 type Verb = 'apply' | 'dismiss' | 'undo';
 
@@ -227,7 +210,7 @@ function decideOn(
 ): Promise<void> {
   return withState(context, verb === 'undo' ? verb : `${verb} a suggestion`, (state) => {
     const suggestion = pickSuggestion(word, state.paths, context);
-    const report = new DecisionReport(verb, suggestion, flags, context);
+    const report = reportOn(verb, suggestion, flags, context);
     const decided = decidedAlready(verb, suggestion);
     return decided === undefined ? act(report, state) : report.refuse(decided);
   });
@@ -245,75 +228,59 @@ function decidedAlready(verb: Verb, { id, status, why }: Suggestion): string | u
   return reasons[`${verb} ${status}`];
 }
 
+type DecisionReport = ReturnType<typeof reportOn>;
+
 /** Says what becomes of a suggestion: to a person as it happens, or to a program as one JSON document at the end. */
-class DecisionReport {
+function reportOn(verb: Verb, suggestion: Suggestion, flags: Flags, context: CliContext) {
+  const { id, type, summary, evidence } = suggestion;
+  const { bold, dim, green } = context.colours;
   /** What the JSON document says beside the outcome. */
-  details: object = {};
-
-  readonly verb: Verb;
-  readonly suggestion: Suggestion;
-  readonly flags: Flags;
-  readonly context: CliContext;
-
-  constructor(verb: Verb, suggestion: Suggestion, flags: Flags, context: CliContext) {
-    this.verb = verb;
-    this.suggestion = suggestion;
-    this.flags = flags;
-    this.context = context;
-  }
-
+  let details: object = {};
   /** To a person. */
-  say(text: string): void {
-    if (!this.flags.json) this.context.stdout(text);
-  }
-
+  const say = (text: string) => {
+    if (!flags.json) context.stdout(text);
+  };
   /** To a program. */
-  end(kind: string, more: object = {}): void {
-    const { id, type } = this.suggestion;
-    if (this.flags.json) printJson({ kind, id, type, ...more, ...this.details }, this.context);
-  }
-
-  sayHeading(): void {
-    const { bold, dim } = this.context.colours;
-    const { type, summary, evidence, id } = this.suggestion;
-    this.say(`${bold(`[${type}] ${shownLine(summary)}`)} ${dim(id)}\n`);
-    this.say(evidence === '' ? '\n' : `${dim(shownLine(evidence))}\n\n`);
-  }
-
-  sayApplied(effect: string): void {
-    const applied = this.context.colours.green('Applied');
-    this.say(`${applied}: ${effect} "${PROGRAM} undo ${this.suggestion.id}" takes it back.\n`);
-  }
-
-  /** What is about to be done to files, before anything is asked. */
-  showChange({ change, notes }: Pick<Extract<UndoPlan, { kind: 'ready' }>, 'change' | 'notes'>): void {
-    const diff = diffOf(change);
-    this.details = { diff, notes };
-    this.say(colouredDiff(diff, this.context));
-    for (const note of notes) this.say(`${note}.\n`);
-  }
-
-  refuse(reason: string): never {
-    this.end('refused', { reason });
-    if (this.flags.json) return endCommand(EXIT.failed, this.context);
-    return fail(this.context, EXIT.failed, `${this.verb} ${this.suggestion.id}: ${shownText(reason)}`);
-  }
-
-  /** Refuses it where an agent seems to decide. */
-  keepFromAgent(): void {
-    const objection = objectionToAgent(`${this.verb} ${this.suggestion.id}`, this.context);
-    if (objection !== undefined) this.refuse(objection);
-  }
-
-  /** Ends the command when the user does not want it. */
-  async agree(question: string, todo: string): Promise<void> {
-    if (await isAgreed(question, todo, this.flags, this.context)) return;
-    this.end('not-confirmed');
-    endCommand(EXIT.failed, this.context);
-  }
-
-  locate(): Place {
-    const place = locate(this.context.env, this.context.platform);
-    return place.kind === 'failed' ? this.refuse(`${place.reason}. ${place.advice}`) : place;
-  }
+  const end = (kind: string, more: object = {}) => {
+    if (flags.json) printJson({ kind, id, type, ...more, ...details }, context);
+  };
+  const refuse = (reason: string): never => {
+    end('refused', { reason });
+    if (flags.json) return endCommand(EXIT.failed, context);
+    return fail(context, EXIT.failed, `${verb} ${id}: ${shownText(reason)}`);
+  };
+  return {
+    ...{ suggestion, context, say, end, refuse },
+    detail: (more: object) => {
+      details = more;
+    },
+    sayHeading: () => {
+      say(`${bold(`[${type}] ${shownLine(summary)}`)} ${dim(id)}\n`);
+      say(evidence === '' ? '\n' : `${dim(shownLine(evidence))}\n\n`);
+    },
+    sayApplied: (effect: string) =>
+      say(`${green('Applied')}: ${effect} "${PROGRAM} undo ${id}" takes it back.\n`),
+    /** What is about to be done to files, before anything is asked. */
+    showChange: ({ change, notes }: Pick<Extract<UndoPlan, { kind: 'ready' }>, 'change' | 'notes'>) => {
+      const diff = diffOf(change);
+      details = { diff, notes };
+      say(colouredDiff(diff, context));
+      for (const note of notes) say(`${note}.\n`);
+    },
+    /** Refuses it where an agent seems to decide. */
+    keepFromAgent: () => {
+      const objection = objectionToAgent(`${verb} ${id}`, context);
+      if (objection !== undefined) refuse(objection);
+    },
+    /** Ends the command when the user does not want it. */
+    agree: async (question: string, todo: string) => {
+      if (await isAgreed(question, todo, flags, context)) return;
+      end('not-confirmed');
+      endCommand(EXIT.failed, context);
+    },
+    locate: (): Place => {
+      const place = locate(context.env, context.platform);
+      return place.kind === 'failed' ? refuse(`${place.reason}. ${place.advice}`) : place;
+    },
+  };
 }

@@ -69,13 +69,12 @@ export type Told = {
 
 /** Decides what agents are told of an error. */
 export function toldOf({ error, said, fix }: Pick<ErrorEntry, 'error' | 'said' | 'fix'>): Told {
+  const order = 'is shaped like an instruction to its reader';
   if (!isInformative(error))
     return { told: 'nothing', reason: 'the error says too little to be recognised again' };
-  if (isInstructionShaped(said))
-    return { told: 'nothing', reason: 'the error is shaped like an instruction to its reader' };
+  if (isInstructionShaped(said)) return { told: 'nothing', reason: `the error ${order}` };
   if (fix === null) return { told: 'error', reason: 'there is no fix yet' };
-  if (isInstructionShaped(fix))
-    return { told: 'error', reason: 'the fix is shaped like an instruction to its reader' };
+  if (isInstructionShaped(fix)) return { told: 'error', reason: `the fix ${order}` };
   return { told: 'error and fix', reason: null };
 }
 
@@ -93,13 +92,7 @@ export function printStory(story: ErrorStory, context: CliContext): void {
     ['shared', story.isShared ? 'with every project' : null],
     ['told', tellingsOf(story)],
     ['agents', `are told ${told === 'error' ? 'the error' : told}${reason === null ? '' : `: ${reason}`}`],
-    [
-      'raw',
-      story.raw &&
-        inertLines(story.raw)
-          .trim()
-          .replaceAll('\n', `\n${' '.repeat(LABEL_WIDTH)}`),
-    ],
+    ['raw', story.raw && inertLines(story.raw).trim().replaceAll('\n', INDENTED)],
   ];
   context.stdout(`${bold(inertLines(story.said))}\n\n`);
   for (const [label, value] of rows)
@@ -107,6 +100,7 @@ export function printStory(story: ErrorStory, context: CliContext): void {
 }
 
 const LABEL_WIDTH = 11;
+const INDENTED = `\n${' '.repeat(LABEL_WIDTH)}`;
 
 function timesOf(count: number, times: Readonly<Record<string, string | null>>): string {
   const known = Object.entries(times).flatMap(([label, ts]) =>

@@ -28,6 +28,7 @@ import {
   EXIT,
   fail,
   findScope,
+  type Given,
   isAgreed,
   keepFromAgent,
   limitUpTo,
@@ -38,14 +39,9 @@ import {
 import { printErrors, printStory, toldOf } from './error-report.ts';
 import { printJson, shownLine } from './output.ts';
 
-type ListFlags = {
-  readonly open?: true;
-  readonly solved?: true;
-  readonly project?: string;
-  readonly allProjects?: true;
-  readonly limit?: number;
-  readonly json?: true;
-};
+type ListFlags = Given<'open' | 'solved' | 'allProjects' | 'json'> &
+  Given<'project', string> &
+  Given<'limit', number>;
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 1000;

@@ -12,19 +12,17 @@ import {
   type CliState,
   EXIT,
   fail,
+  type Given,
   newCommand,
   positiveUpTo,
   withState,
 } from './context.ts';
 import { printJson, shownLine } from './output.ts';
 
-type Flags = {
-  readonly from?: readonly string[];
-  readonly project?: string;
-  readonly days?: number;
-  readonly dryRun?: true;
-  readonly json?: true;
-};
+type Flags = Given<'dryRun' | 'json'> &
+  Given<'project', string> &
+  Given<'days', number> &
+  Given<'from', string[]>;
 
 const MS_PER_DAY = 86_400_000;
 const DAYS_MAX = 36_500;

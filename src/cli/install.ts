@@ -6,30 +6,31 @@ import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import { parseClientVersion } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { lookOr } from '../core/guards.ts';
-import { type StatePaths, statePaths } from '../core/state-paths.ts';
+import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { HOOK_MODES, type HookMode } from '../hooks/hooks.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
+import { leaveWorktree } from '../runs/workspace/worktree.ts';
 import { loadConfig } from '../settings/hook-settings.ts';
+import { runsWithTrees } from '../setup/background-runs.ts';
 import type { SetupStep } from '../setup/file-plan.ts';
 import { type InstallReport, install } from '../setup/install.ts';
 import { locate, type SetupProblem } from '../setup/manifest.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
+import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
 import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
-import { type CliContext, choice, EXIT, keepFromAgent, newCommand } from './context.ts';
+import { type CliContext, choice, EXIT, type Given, keepFromAgent, newCommand } from './context.ts';
 import { printJson } from './output.ts';
 
 const LESSON_MODES = ['off', 'suggest', 'daily'] as const;
 
-type Flags = {
+type Flags = Given<'dryRun' | 'json'> & {
   readonly clientVersion?: string;
   readonly analyse?: 'yes' | 'no';
   readonly lessons?: (typeof LESSON_MODES)[number];
   readonly wake?: 'on' | 'off';
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
-  readonly dryRun?: true;
-  readonly json?: true;
 };
 
 const EXAMPLES = `
@@ -102,19 +103,19 @@ const WAKE_QUESTION =
   'waits for your next prompt.';
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */
-export function printProblem(problem: SetupProblem, context: CliContext): void {
+function printProblem(problem: SetupProblem, context: CliContext): void {
   context.stderr(
     `${context.colours.red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`,
   );
 }
 
 /** Warnings go to standard error: the report may be read by a program. */
-export function printWarnings(warnings: readonly string[], context: CliContext): void {
+function printWarnings(warnings: readonly string[], context: CliContext): void {
   for (const warning of warnings) context.stderr(`${context.colours.yellow('warning:')} ${warning}\n`);
 }
 
 /** One line for each thing that changed, or that was kept on purpose; directories go without saying. */
-export function printSteps(steps: readonly SetupStep[], context: CliContext): void {
+function printSteps(steps: readonly SetupStep[], context: CliContext): void {
   const { dim, green } = context.colours;
   for (const step of steps) {
     if (step.change === 'unchanged' || (step.what === 'directory' && step.note === undefined)) continue;
@@ -201,4 +202,77 @@ function countTranscripts({ env, platform }: CliContext): number {
   return place.kind === 'failed'
     ? 0
     : findFiles(join(place.claudeDirectory, 'projects'), '.jsonl').files.length;
+}
+
+type UninstallFlags = Given<'purge' | 'yes' | 'dryRun' | 'json'>;
+
+const UNINSTALL_EXAMPLES = `
+Examples:
+  $ self-generation uninstall                 remove the hooks and the program, keep what was learned
+  $ self-generation uninstall --purge         remove that too; on a terminal it asks first
+  $ self-generation uninstall --purge --yes   do not ask
+  $ self-generation uninstall --dry-run       show what would be removed
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.`;
+
+/** `uninstall`: takes the hooks out of Claude Code's settings and removes what install put on the disk. */
+export function uninstallCommand(context: CliContext): Command {
+  return newCommand('uninstall', context)
+    .description('remove the hooks and the program; what was learned stays')
+    .option('--purge', 'also remove everything that was learned, what sub-agents left, and the settings')
+    .option('--yes', 'do not ask')
+    .option('--dry-run', 'change nothing, show what would be changed')
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', UNINSTALL_EXAMPLES)
+    .action((flags: UninstallFlags) => performUninstall(flags, context));
+}
+
+async function performUninstall(flags: UninstallFlags, context: CliContext): Promise<void> {
+  const { purge, yes, dryRun, json } = flags;
+  // Only what was learned cannot be had again. Where nobody can be asked, the command is the answer.
+  const asks = purge && !yes && !dryRun && !json && context.isInteractive;
+  if (asks && !(await context.confirm('Remove everything that was learned?'))) {
+    context.stderr('Nothing was changed.\n');
+    return context.setExitCode(EXIT.failed);
+  }
+  const report = await takeAway(flags, context);
+  if (json) printJson(report, context);
+  else printUninstall(report, flags, context);
+  if (report.kind === 'failed') context.setExitCode(EXIT.failed);
+}
+
+/** With purge also the working trees of sub-agents in which nothing would be lost, before their database goes. */
+async function takeAway(flags: UninstallFlags, { env, platform }: CliContext): Promise<UninstallReport> {
+  const options = { env, platform, purge: flags.purge === true, dryRun: flags.dryRun === true };
+  if (!options.purge || options.dryRun) return uninstall(options);
+  const plan = uninstall({ ...options, dryRun: true });
+  if (plan.kind === 'failed') return plan;
+  const notes = await leaveWorktrees(env, platform);
+  const report = uninstall(options);
+  return report.kind === 'failed' ? report : { ...report, warnings: [...notes, ...report.warnings] };
+}
+
+/** Removes the working trees in which nothing would be lost; returns a note for each that stays. */
+async function leaveWorktrees(env: Environment, platform: string): Promise<string[]> {
+  const paths = statePaths(env, platform);
+  if (paths === undefined) return [];
+  const notes: string[] = [];
+  try {
+    for (const run of runsWithTrees(paths)) notes.push((await leaveWorktree(run, { env })) ?? '');
+  } catch {
+    // The database cannot be read: uninstall says so, and the trees stay.
+  }
+  return notes.filter((note) => note !== '');
+}
+
+function printUninstall(report: UninstallReport, flags: UninstallFlags, context: CliContext): void {
+  const isUnchanged = report.steps.every(({ change }) => change === 'unchanged' || change === 'kept');
+  const done = flags.dryRun
+    ? 'Nothing was changed. Uninstall would do this:'
+    : 'Uninstalled self-generation.';
+  const title = isUnchanged ? 'Nothing to remove: self-generation is not installed.' : done;
+  if (report.kind === 'done') context.stdout(`${context.colours.bold(title)}\n`);
+  printSteps(report.steps, context);
+  if (report.kind === 'failed') printProblem(report, context);
+  else printWarnings(report.warnings, context);
 }

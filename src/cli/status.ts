@@ -180,14 +180,18 @@ export function doctorCommand(context: CliContext): Command {
       });
       context.progress('');
       if (flags.json) printJson({ checks }, context);
-      else for (const check of checks) printCheck(check, context);
+      else printChecks(checks, context);
       if (checks.some((check) => check.status === 'failed')) context.setExitCode(EXIT.failed);
     });
 }
 
-function printCheck({ name, status, detail, remedy }: Check, context: CliContext): void {
-  const { bold, dim, green, red, yellow } = context.colours;
-  const paint = { ok: green, warning: yellow, failed: red, skipped: dim }[status];
-  context.stdout(`${paint(status.padEnd(7))}  ${bold(name.padEnd(13))}  ${shownText(detail)}\n`);
-  if (remedy !== undefined) context.stdout(`${' '.repeat(24)}→ ${remedy}\n`);
+/** Below one another in three columns, the second as wide as the longest name. */
+function printChecks(checks: readonly Check[], { colours, stdout }: CliContext): void {
+  const { bold, dim, green, red, yellow } = colours;
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  for (const { name, status, detail, remedy } of checks) {
+    const paint = { ok: green, warning: yellow, failed: red, skipped: dim }[status];
+    stdout(`${paint(status.padEnd(7))}  ${bold(name.padEnd(width))}  ${shownText(detail)}\n`);
+    if (remedy !== undefined) stdout(`${' '.repeat(width + 11)}→ ${remedy}\n`);
+  }
 }

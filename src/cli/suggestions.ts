@@ -5,8 +5,7 @@ import { writeDatabase } from '../hooks/store/use-database.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { CONTAINS_CODE } from '../suggestions/apply.ts';
 import { findSuggestions, listSuggestions, registerCached } from '../suggestions/model/store.ts';
-import type { Suggestion } from '../suggestions/model/suggestion.ts';
-import { describeDeclaration } from '../suggestions/model/suggestion.ts';
+import { describeDeclaration, type Suggestion } from '../suggestions/model/suggestion.ts';
 import {
   type CliContext,
   type CliProject,
@@ -70,7 +69,7 @@ A suggestion keeps its number when you decide on another one.
 Examples:
   $ self-generation suggestions             what waits for your decision in this project
   $ self-generation suggestions --all       also what was applied, dismissed or has expired
-  $ self-generation suggestions --project ~/work/app
+  $ self-generation suggestions --project ~/code/app
   $ self-generation suggestions --json
 
 Exit codes: 0 shown, 1 failed, 2 wrong usage, 3 no such project.`;

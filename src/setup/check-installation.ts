@@ -79,12 +79,7 @@ const MODE_WORDS = {
   'per-call': 'each call is handed to a hook (install --hooks=per-call)',
 } as const satisfies Record<HookMode, string>;
 
-function checkSettings(
-  place: Place,
-  client: ClientVersion,
-  mode: HookMode,
-  { install }: CheckWorld,
-): Finding[] {
+function checkSettings(place: Place, client: ClientVersion, mode: HookMode, { install }: CheckWorld) {
   const { settings } = place;
   const remedy = `Run: ${install}`;
   const text = readText(settings);
@@ -168,11 +163,8 @@ const TIME_LIMIT_MS = 10_000;
 const TEXT_SHOWN_LENGTH = 200;
 const MARKER = 'self-check marker';
 
-const call = (tool_use_id: string) => ({
-  tool_name: 'Bash',
-  tool_input: { command: 'make self-check' },
-  tool_use_id,
-});
+const BASH = { tool_name: 'Bash', tool_input: { command: 'make self-check' } };
+const call = (tool_use_id: string) => ({ ...BASH, tool_use_id });
 const AGENT = { agent_id: 'a1', agent_type: 'executor' };
 
 /** One session, hook by hook: an error, its fix, and a sub-agent that has to be told of it. */
@@ -195,12 +187,8 @@ export async function checkHooks(world: ProgramWorld): Promise<Finding> {
   const { binary, env, run, install, paths, isCompiled } = world;
   if (!isCompiled && !existsSync(paths.binary)) return skipped('this is not the compiled program');
   const home = mkdtempSync(join(tmpdir(), 'self-generation-check-'));
-  const environment = {
-    ...env,
-    SELF_GENERATION_HOME: join(home, 'state'),
-    CLAUDE_PROJECT_DIR: home,
-    SELF_GENERATION_INTERNAL: undefined,
-  };
+  const own = { SELF_GENERATION_HOME: join(home, 'state'), SELF_GENERATION_INTERNAL: undefined };
+  const environment = { ...env, ...own, CLAUDE_PROJECT_DIR: home };
   try {
     for (const [name, input] of SESSION) {
       const hook_event_name = HOOKS.find((hook) => hook.name === name)?.event;
@@ -238,16 +226,9 @@ function problemOf(name: HookName, result: CommandResult): string | undefined {
 }
 
 /** The first message of a client. */
-const HELLO = `${JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-06-18',
-    capabilities: {},
-    clientInfo: { name: 'self-generation-doctor', version: '1' },
-  },
-})}\n`;
+const CLIENT = { capabilities: {}, clientInfo: { name: 'self-generation-doctor', version: '1' } };
+const PARAMS = { protocolVersion: '2025-06-18', ...CLIENT };
+const HELLO = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: PARAMS })}\n`;
 
 /** Whether each client that the server was registered with still has it, and whether it answers; nothing without one. */
 export async function checkMcp(world: CheckWorld): Promise<Finding[]> {

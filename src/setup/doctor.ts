@@ -96,13 +96,9 @@ function installCommand({ executablePath, isCompiled }: DoctorOptions): string {
 async function checkLive(world: ProgramWorld): Promise<Finding[]> {
   const client = await findClientVersion(world);
   if (client.kind === 'unknown') return [skipped(`the real client cannot be run: ${client.reason}`)];
-  const { binary, env } = world;
-  const report = await runLiveCheck({
-    clientPath: client.path,
-    binaryPath: binary,
-    env,
-    timeoutMs: LIVE_TIME_LIMIT_MS,
-  });
+  const { binary: binaryPath, env } = world;
+  const limits = { env, timeoutMs: LIVE_TIME_LIMIT_MS };
+  const report = await runLiveCheck({ clientPath: client.path, binaryPath, ...limits });
   const remedy = 'Compare with "self-generation doctor" without --live';
   if (report.kind === 'failed') return [failed(report.reason, remedy)];
   const missing = report.events.filter(({ state }) => state === 'not seen').map(({ event }) => event);

@@ -43,20 +43,12 @@ export type FilePlan = {
   readonly removes?: readonly string[];
 };
 
+/** What lies in our own directory; all else is the user's. */
+type OwnFile = 'directory' | 'binary' | 'script' | 'config' | 'backup' | 'manifest' | 'data';
+
 /** One thing that was done, or in a dry run would be done. */
 export type SetupStep = {
-  readonly what:
-    | 'directory'
-    | 'binary'
-    | 'script'
-    | 'config'
-    | 'backup'
-    | 'settings'
-    | 'mcp'
-    | 'rule'
-    | 'skill'
-    | 'manifest'
-    | 'data';
+  readonly what: OwnFile | 'settings' | 'mcp' | 'rule' | 'skill';
   readonly path: string;
   readonly change: 'created' | 'updated' | 'removed' | 'restored' | 'unchanged' | 'kept';
   /** The reason, where it is not obvious. */
@@ -165,9 +157,8 @@ export function diffOf({ files }: FilePlan): string {
     .filter(({ what, before, after }) => what !== 'backup' && what !== 'manifest' && before !== after)
     .map(({ path, before, after }) => {
       const name = (text: string | undefined) => (text === undefined ? '/dev/null' : path);
-      const patch = structuredPatch(name(before), name(after), before ?? '', after ?? '', '', '', {
-        context: 3,
-      });
+      const [from, to] = [name(before), name(after)];
+      const patch = structuredPatch(from, to, before ?? '', after ?? '', '', '', { context: 3 });
       return formatPatch(patch, FILE_HEADERS_ONLY);
     })
     .join('');

@@ -71,9 +71,7 @@ function countRows({ sqlite, shape: { has } }: Db) {
 const LOOKED_AT_MAX = 500;
 
 /** Stored texts that agents are not given because they are shaped like instructions. */
-export function listWithheld(
-  paths: StatePaths,
-): { readonly source: 'error' | 'fix'; readonly text: string }[] {
+export function listWithheld(paths: StatePaths) {
   const withheld = readDatabase(paths, (db) => {
     const errors = queryEvents({ type: 'tool_error', limit: LOOKED_AT_MAX }, db).map((event) =>
       String(event.said ?? event.error),

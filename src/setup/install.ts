@@ -125,11 +125,8 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       { backups: paths.backups, now, work },
     );
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
-    const {
-      records,
-      directories: made,
-      ...mcp
-    } = registerMcp({ request: options.mcp, place, earlier, work, now });
+    const registering = { request: options.mcp, place, earlier, work, now };
+    const { records, directories: made, ...mcp } = registerMcp(registering);
     saveManifest(paths.manifest, work, {
       version: 1,
       installedAt: now().toISOString(),
@@ -166,11 +163,9 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   }
 }
 
-function failure(
-  action: string,
-  reason: string,
-  advice = 'Correct that and run the command again; nothing was changed.',
-): Failure {
+const TRY_AGAIN = 'Correct that and run the command again; nothing was changed.';
+
+function failure(action: string, reason: string, advice = TRY_AGAIN): Failure {
   return { kind: 'failed', action, reason, advice };
 }
 
@@ -249,12 +244,8 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];
   const own = writingAgents(directories.flatMap(readAgentFiles));
   const agents = [...new Set(['general-purpose', ...own])];
-  const settings = {
-    subagentContext: { agents },
-    lessons: lessonsModel && { model: lessonsModel },
-    analysisOnSessionEnd,
-    announce: wake && { wake },
-  };
+  const [lessons, announce] = [lessonsModel && { model: lessonsModel }, wake && { wake }];
+  const settings = { subagentContext: { agents }, lessons, analysisOnSessionEnd, announce };
   const text = `${JSON.stringify(settings, null, 2)}\n`;
   const note = `for ${agents.join(', ')}`;
   const edit = (standing?: string) => standing ?? text;

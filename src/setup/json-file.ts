@@ -40,11 +40,7 @@ export function reparse(text: string): Document {
 }
 
 /** The text with a value added at the end of a list, or of an object under a key that it does not have. */
-export function appendTo(
-  { text, root }: Document,
-  container: Node,
-  added: { key?: string; value: unknown },
-): string {
+export function appendTo({ text, root }: Document, container: Node, added: { key?: string; value: unknown }) {
   const close = container.offset + container.length - 1;
   const contentEnd = endOfContent(text, close);
   const last = container.children?.at(-1);
@@ -214,19 +210,25 @@ function commaAfter(text: string, node: Node): number | undefined {
 /** OpenCode puts its schema into every file. */
 const ONLY_SCHEMA = /^\s*\{\s*(?:"\$schema"\s*:\s*"[^"\\]*"\s*,?\s*)?\}\s*$/;
 
-/** The text with the entry as it has to be. `fresh`: what a new file begins with. @throws Refused */
-export function setJsonEntry(text: string | undefined, entry: ServerEntry, fresh: Json): string {
-  const parsed = parseDocument(text ?? '', `${JSON.stringify(fresh, null, 2)}\n`);
-  checkHolder(parsed, entry);
-  return reparse(withEntry(parsed, entry)).text;
-}
-
-/** Takes the entry out, if it is ours, and its holder if that was not there before and has not even a comment left. */
-export function jsonEntryRemoval(entry: ServerEntry): Required<Removal> {
-  return {
+/** One entry of one object: how it is set, taken out and read. `fresh`: what a new file begins with. */
+export function jsonEntry(entry: ServerEntry, fresh: Json) {
+  const edits: Required<Removal> & { set: (text?: string) => string; read: (text: string) => unknown } = {
+    /** The text with the entry as it has to be. @throws Refused */
+    set: (text) => {
+      const parsed = parseDocument(text ?? '', `${JSON.stringify(fresh, null, 2)}\n`);
+      checkHolder(parsed, entry);
+      return reparse(withEntry(parsed, entry)).text;
+    },
+    /** Takes it out, if it is ours, and its holder if that was not there before and has not even a comment left. */
     remove: (text, original) => withoutEntry(text, entry, original),
     isEmpty: (text) => ONLY_SCHEMA.test(text),
+    /** What stands there; undefined when nothing does, or when the text cannot be read. */
+    read: (text) => {
+      const parsed = orRefused(() => parseDocument(text));
+      return 'root' in parsed ? jsonOf(propertyValue(parsed.root, entry.holder, entry.name)) : undefined;
+    },
   };
+  return edits;
 }
 
 function withoutEntry(text: string, entry: ServerEntry, original = ''): string {
@@ -245,12 +247,6 @@ function blankProperty({ text, root }: Document, key: string): Node | undefined 
   if (object?.type !== 'object') return undefined;
   const inside = text.slice(object.offset + 1, object.offset + object.length - 1);
   return inside.trim() === '' ? object.parent : undefined;
-}
-
-/** What stands there; undefined when nothing does, or when the text cannot be read. */
-export function readJsonEntry(text: string, { holder, name }: Pick<ServerEntry, 'holder' | 'name'>): unknown {
-  const parsed = orRefused(() => parseDocument(text));
-  return 'root' in parsed ? jsonOf(propertyValue(parsed.root, holder, name)) : undefined;
 }
 
 function withEntry(document: Document, { holder, name, wanted }: ServerEntry): string {
@@ -272,12 +268,7 @@ function withValues(document: Document, path: readonly string[], values: Json): 
 }
 
 /** The object or list under a key; undefined without one. @throws Refused when its author may mean something else */
-export function holderIn(
-  text: string,
-  object: Node,
-  key: string,
-  type: 'object' | 'array',
-): Node | undefined {
+export function holderIn(text: string, object: Node, key: string, type: 'object' | 'array') {
   refuseSecond(text, object, key, 'merge the two');
   const holder = propertyValue(object, key);
   if (holder === undefined || holder.type === type) return holder;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { isRecord, parseJson, readRecord, readString } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
-import { HOOKS, type HookEventName } from '../hooks/hooks.ts';
+import { HOOKS } from '../hooks/hooks.ts';
 import { type CommandResult, runCommand } from '../system/run-command.ts';
 import type { ModelRequest } from './scripted-model.ts';
 import { answer, type Script, say, startScriptedModel, startSubAgent, useTool } from './scripted-model.ts';
@@ -17,22 +17,6 @@ type LiveCheckOptions = {
   /** For the whole check. */
   readonly timeoutMs: number;
 };
-
-type EventSighting = {
-  readonly event: HookEventName;
-  /** `unregistered`: `install` left it out. `not waited for`: the client may have ended before the hook did. */
-  readonly state: 'seen' | 'not seen' | 'unregistered' | 'not waited for';
-};
-
-/** `context`: whether the sub-agent's first request told of the error that the session had made before. */
-type LiveReport =
-  | {
-      readonly kind: 'completed';
-      readonly clientVersion: string | undefined;
-      readonly events: readonly EventSighting[];
-      readonly context: 'delivered' | 'not delivered' | 'no sub-agent';
-    }
-  | { readonly kind: 'failed'; readonly clientVersion: string | undefined; readonly reason: string };
 
 /** The directories that a client run keeps to. */
 export type ClientDirectories = {
@@ -67,7 +51,7 @@ const SCRIPT: Script = {
  * called and whether a sub-agent was given context. The user's home, key and account are not touched. Does not throw
  * when the client or the binary misbehaves: that is a report.
  */
-export async function runLiveCheck(options: LiveCheckOptions): Promise<LiveReport> {
+export async function runLiveCheck(options: LiveCheckOptions) {
   const { clientPath, binaryPath, env, timeoutMs } = options;
   const root = await mkdtemp(join(env.TMPDIR ?? tmpdir(), 'sg-live-'));
   const model = startScriptedModel({ script: SCRIPT });
@@ -86,7 +70,7 @@ export async function runLiveCheck(options: LiveCheckOptions): Promise<LiveRepor
     const clientVersion = client.kind === 'exited' ? versionIn(client.stdout) : undefined;
     if (!hasSucceeded(client)) return failed(clientVersion, 'the client', client);
     const events = await sightings(directories.home);
-    return { kind: 'completed', clientVersion, events, context: contextIn(model.requests) };
+    return { kind: 'completed', clientVersion, events, context: contextIn(model.requests) } as const;
   } finally {
     await model.stop();
     await removeDirectory(root);
@@ -152,8 +136,9 @@ function hasSucceeded(result: CommandResult): boolean {
   return result.kind === 'exited' && result.code === 0;
 }
 
-function failed(clientVersion: string | undefined, what: string, result: CommandResult): LiveReport {
-  return { kind: 'failed', clientVersion, reason: `Cannot check live: ${what} ${describeEnd(result)}` };
+function failed(clientVersion: string | undefined, what: string, result: CommandResult) {
+  const reason = `Cannot check live: ${what} ${describeEnd(result)}`;
+  return { kind: 'failed', clientVersion, reason } as const;
 }
 
 /** How a program ended, and the end of what it said. */
@@ -172,18 +157,20 @@ function versionIn(stdout: string): string | undefined {
   return undefined;
 }
 
-async function sightings(home: string): Promise<EventSighting[]> {
+/** Each event, and whether its hook was seen. `unregistered`: install left it out. `not waited for`: the client may have ended before it did. */
+async function sightings(home: string) {
   const paths = statePaths({ HOME: home }, 'linux');
   const seen = paths === undefined ? [] : await readdir(paths.heartbeats).catch(() => []);
   const settings = parseJson(await readFile(join(home, '.claude', 'settings.json'), 'utf8').catch(() => ''));
   const registered = readRecord(isRecord(settings) ? settings : {}, 'hooks');
   return HOOKS.filter(({ wakes }) => !wakes).map(({ event, isAsync }) => {
-    if (seen.includes(event)) return { event, state: 'seen' };
-    if (!Object.hasOwn(registered, event)) return { event, state: 'unregistered' };
-    return { event, state: isAsync ? 'not waited for' : 'not seen' };
+    if (seen.includes(event)) return { event, state: 'seen' } as const;
+    if (!Object.hasOwn(registered, event)) return { event, state: 'unregistered' } as const;
+    return { event, state: isAsync ? 'not waited for' : 'not seen' } as const;
   });
 }
 
+/** Whether the sub-agent's first request told of the error that the session had made before. */
 function contextIn(requests: readonly ModelRequest[]): 'delivered' | 'not delivered' | 'no sub-agent' {
   const first = requests.find((request) => request.kind === 'turn' && request.conversation === 'worker');
   if (first?.kind !== 'turn') return 'no sub-agent';

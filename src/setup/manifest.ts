@@ -35,12 +35,9 @@ export function locate(env: Environment, platform: string): Place | Failure {
   if (paths === undefined || !claudeDirectory)
     return failed('HOME is not set to an absolute path', 'Set it and run again.');
   if (!(platform === 'win32' ? win32 : posix).isAbsolute(claudeDirectory)) {
-    const [variable, advice] = env.CLAUDE_CONFIG_DIR
-      ? [
-          `CLAUDE_CONFIG_DIR is "${claudeDirectory}"`,
-          'Set it to an absolute path, or unset it, and run again.',
-        ]
-      : [`HOME is "${userHome}"`, 'Set it to an absolute path and run again.'];
+    const own = env.CLAUDE_CONFIG_DIR;
+    const variable = own ? `CLAUDE_CONFIG_DIR is "${own}"` : `HOME is "${userHome}"`;
+    const advice = `Set it to an absolute path${own ? ', or unset it,' : ''} and run again.`;
     return failed(`${variable}, which is not an absolute path`, advice);
   }
   const settings = join(claudeDirectory, 'settings.json');
@@ -108,7 +105,7 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
   if (earlier === undefined) return now;
   const without = <T extends { readonly path: string }>(
     records: readonly T[] = [],
-    others: readonly T[] = [],
+    others: typeof records = [],
   ) => records.filter(({ path }) => !others.some((other) => other.path === path));
   const mcp = [...without(earlier.mcp, now.mcp), ...(now.mcp ?? [])];
   return {

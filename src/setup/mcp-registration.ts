@@ -26,7 +26,7 @@ import {
   sha256,
   type Work,
 } from './file-plan.ts';
-import { jsonEntryRemoval, readJsonEntry, setJsonEntry } from './json-file.ts';
+import { jsonEntry } from './json-file.ts';
 import type { Manifest, McpRecord, Place } from './manifest.ts';
 import { ownerOf } from './settings-file.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
@@ -37,11 +37,6 @@ export type McpRequest = readonly ClientName[] | 'all';
 export type McpReport = {
   readonly registered: readonly ClientName[];
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
-};
-
-type McpOutcome = McpReport & {
-  readonly records: readonly McpRecord[];
-  readonly directories: readonly string[];
 };
 
 type Registering = {
@@ -57,7 +52,7 @@ type Registering = {
  * Registers the MCP server with clients, and the commands /subagents and /stop with Claude Code. A file that cannot be changed
  * keeps its client out, and no other. What an earlier install registered is brought up to date.
  */
-export function registerMcp(registering: Registering): McpOutcome {
+export function registerMcp(registering: Registering) {
   const clients = clientsMeant(registering);
   const done: { record: McpRecord; directories: readonly string[] }[] = [];
   const refused: { path: string; reason: string }[] = [];
@@ -186,11 +181,7 @@ export function mcpFile(client: McpClient, owner: Place, known?: string): McpFil
           remove: (text) => removeTomlEntry(text, entry),
           read: (text) => readTomlEntry(text, entry),
         }
-      : {
-          ...jsonEntryRemoval(entry),
-          set: (text) => setJsonEntry(text, entry, fresh),
-          read: (text) => readJsonEntry(text, entry),
-        }),
+      : jsonEntry(entry, fresh)),
   };
 }
 

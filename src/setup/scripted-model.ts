@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isRecord, type Json, parseJson, readRecord, readString } from '../core/guards.ts';
+import { isRecord, type Json, parseJson, readRecord, readRecords, readString } from '../core/guards.ts';
 
 /** One piece of an answer. `sub-agent` is the client's tool that starts one: `Agent`, in old clients `Task`. */
 type Block =
@@ -8,15 +8,10 @@ type Block =
   | { readonly kind: 'sub-agent'; readonly input: Json };
 
 /** What the model does when it is asked: it answers, or the service refuses. */
-export type ModelTurn =
-  | { readonly kind: 'answer'; readonly blocks: readonly Block[]; readonly delayMs?: number }
-  | {
-      readonly kind: 'error';
-      readonly status: number;
-      readonly type: string;
-      readonly message: string;
-      readonly delayMs?: number;
-    };
+export type ModelTurn = { readonly delayMs?: number } & (
+  | { readonly kind: 'answer'; readonly blocks: readonly Block[] }
+  | { readonly kind: 'error'; readonly status: number; readonly type: string; readonly message: string }
+);
 
 /** The turns of each conversation, by the name that stands in the token `[[conv:NAME]]` of its prompt. */
 export type Script = Readonly<Record<string, readonly ModelTurn[]>>;
@@ -67,10 +62,8 @@ export function useTool(name: string, input: Json): Block {
 /** Starts a sub-agent of this type that plays the conversation of this name. */
 export function startSubAgent(type: string, conversation: string, input: Json = {}): Block {
   const prompt = `[[conv:${conversation}]] Do the job and report.`;
-  return {
-    kind: 'sub-agent',
-    input: { description: `Job ${conversation}`, prompt, subagent_type: type, ...input },
-  };
+  const job = { description: `Job ${conversation}`, prompt, subagent_type: type };
+  return { kind: 'sub-agent', input: { ...job, ...input } };
 }
 
 /**
@@ -125,33 +118,21 @@ export function startScriptedModel({ script, auxiliary, onRequest }: ScriptedMod
  * that offers no tools comes from no agent: the client asks for a title or a summary, and may quote the prompt.
  */
 function recognise(body: Json): ModelRequest {
-  const messages = records(body.messages);
-  let conversation: string | undefined;
-  let turn = 0;
-  if (records(body.tools).length > 0) {
-    for (const message of messages) {
-      if (message.role === 'assistant') turn++;
-      for (const [, name] of userText(message).matchAll(TOKEN)) {
-        conversation = name;
-        turn = 0;
-      }
-    }
-  }
-  return conversation === undefined
-    ? { kind: 'auxiliary', body }
-    : { kind: 'turn', conversation, turn, body };
+  const messages = readRecords(body.messages);
+  const namedIn = (message: Json) => [...userText(message).matchAll(TOKEN)].at(-1)?.[1];
+  const at = messages.findLastIndex((message) => namedIn(message) !== undefined);
+  const conversation = at < 0 ? undefined : namedIn(messages[at] ?? {});
+  if (conversation === undefined || readRecords(body.tools).length === 0) return { kind: 'auxiliary', body };
+  const turn = messages.slice(at).filter(({ role }) => role === 'assistant').length;
+  return { kind: 'turn', conversation, turn, body };
 }
 
 function userText(message: Json): string {
   if (message.role !== 'user') return '';
   if (typeof message.content === 'string') return message.content;
-  return records(message.content)
+  return readRecords(message.content)
     .map((block) => (block.type === 'text' ? (readString(block, 'text') ?? '') : ''))
     .join('\n');
-}
-
-function records(value: unknown): Json[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 /** The block as the API words it. Old clients refuse input fields that they do not know, so those are left out. */
@@ -166,7 +147,7 @@ function contentOf(block: Block, tools: readonly Json[]): Json {
 }
 
 function messageResponse(body: Json, blocks: readonly Block[]): Response {
-  const tools = records(body.tools);
+  const tools = readRecords(body.tools);
   const content = blocks.map((block) => contentOf(block, tools));
   const message = {
     id: `msg_${randomUUID().replaceAll('-', '')}`,

@@ -10,7 +10,7 @@ import { madeCalls, storeCalls } from '../analysis/made-calls.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { isoBeforeNow, withDatabase } from '../support/seed.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, printed, refused, said } from './call.ts';
 
 const SHOP = '/home/dev/shop';
 const SUGGESTIONS = [
@@ -24,16 +24,15 @@ const ANSWER = JSON.stringify({
   suggestions: SUGGESTIONS,
 });
 
-function record(home: Home, projectPath = SHOP, prompts = 5): void {
+function record(home: Home, projectPath = SHOP, prompts = 5): Home {
   withDatabase(home.paths, (db) => {
     const where = { sessionId: 's', project: projectPath.split('/').at(-1) ?? '', projectPath };
     for (let n = 0; n < prompts; n++) {
-      insertEvent(
-        { ...where, type: 'prompt', ts: isoBeforeNow(100 - n), data: { text: `${projectPath} ${n}` } },
-        db,
-      );
+      const data = { text: `${projectPath} ${n}` };
+      insertEvent({ ...where, type: 'prompt', ts: isoBeforeNow(100 - n), data }, db);
     }
   });
+  return home;
 }
 
 const analyze = (home: Home, words: readonly string[], cwd = SHOP) => {
@@ -44,27 +43,20 @@ const analyze = (home: Home, words: readonly string[], cwd = SHOP) => {
 
 describe('analyze', () => {
   test('--dry-run prints what would be sent, sends nothing and keeps nothing of it', async () => {
-    using home = temporaryHome();
-    record(home);
+    using home = record(temporaryHome());
     const { stdout, stderr, code } = await analyze(home, ['--dry-run']);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`"text":"${SHOP} 4"`)]);
     expect(stderr).toContain('bytes; nothing was sent.');
     expect(readRows(home.paths, 'SELECT * FROM analysis_runs')).toEqual([]);
     expect(existsSync(`${home.path}/fake-state/stdin-1`)).toBe(false);
     const json = JSON.parse((await analyze(home, ['--dry-run', '--json'])).stdout);
-    expect(json).toMatchObject({
-      cli: 'claude',
-      promptCount: 5,
-      prompt: stdout,
-      bytes: Buffer.byteLength(stdout),
-    });
+    const bytes = Buffer.byteLength(stdout);
+    expect(json).toMatchObject({ cli: 'claude', promptCount: 5, prompt: stdout, bytes });
   });
 
   test('prints what recurs and what is proposed, without escape sequences of the model', async () => {
-    using home = temporaryHome();
-    record(home);
-    const { stdout, stderr, code } = await analyze(home, []);
-    expect([code, stderr]).toEqual([0, '']);
+    using home = record(temporaryHome());
+    const stdout = printed(await analyze(home, []));
     expect(stdout).toMatch(/^Analysis of shop\n/);
     for (const line of ['4 × setup: deploys', '3 × Read → Edit fixing', '2 × no port'])
       expect(stdout).toContain(`  ${line}`);
@@ -74,33 +66,24 @@ describe('analyze', () => {
   });
 
   test('prints the whole outcome as JSON', async () => {
-    using home = temporaryHome();
-    record(home);
+    using home = record(temporaryHome());
     const outcome = JSON.parse((await analyze(home, ['--json'])).stdout);
-    expect(outcome).toMatchObject({
-      kind: 'done',
-      isCached: false,
-      usage: { costUsd: 0.01 },
-      suggestions: [{}, {}],
-    });
+    const done = { kind: 'done', isCached: false, usage: { costUsd: 0.01 } };
+    expect(outcome).toMatchObject({ ...done, suggestions: [{}, {}] });
     expect(Object.keys(outcome.suggestions[0])).toEqual(
       expect.arrayContaining(['id', 'type', 'status', 'summary', 'evidence']),
     );
   });
 
   test('says that there is too little to analyse, which is no failure', async () => {
-    using home = temporaryHome();
-    record(home, SHOP, 2);
-    expect(await analyze(home, [])).toEqual({
-      stdout: 'Too little to analyse: no failing call and 2 prompts recorded, 5 are needed.\n',
-      stderr: '',
-      code: 0,
-    });
+    using home = record(temporaryHome(), SHOP, 2);
+    expect(await analyze(home, [])).toEqual(
+      said('Too little to analyse: no failing call and 2 prompts recorded, 5 are needed.\n'),
+    );
   });
 
   test('says that prompts are not collected, when that is why there are too few', async () => {
-    using home = temporaryHome();
-    record(home, SHOP, 2);
+    using home = record(temporaryHome(), SHOP, 2);
     home.writeConfig({ collectPromptText: false });
     expect((await analyze(home, [])).stdout).toBe(
       'Too little to analyse: what you type is not collected (collectPromptText is false); ' +
@@ -120,11 +103,9 @@ describe('analyze', () => {
   test('exits with 3 for a path of which nothing is recorded, and names what there is', async () => {
     using home = temporaryHome();
     const path = `${home.path}/no/such/place`;
-    expect(await analyze(home, ['--project', path])).toEqual({
-      code: 3,
-      stdout: '',
-      stderr: `error: Cannot find the project "${path}": nothing is recorded of it.\n`,
-    });
+    expect(await analyze(home, ['--project', path])).toEqual(
+      refused(3, `error: Cannot find the project "${path}": nothing is recorded of it.\n`),
+    );
     expect(existsSync(home.paths.home)).toBe(false);
     record(home);
     const { code, stderr } = await analyze(home, ['--project', path, '--dry-run']);
@@ -142,8 +123,7 @@ describe('analyze', () => {
   });
 
   test('takes a project by its name, and all of them', async () => {
-    using home = temporaryHome();
-    record(home);
+    using home = record(temporaryHome());
     record(home, '/home/dev/other');
     expect((await analyze(home, ['--dry-run', '--project', 'other'])).stdout).not.toContain(`${SHOP} 4`);
     const all = (await analyze(home, ['--dry-run', '--project', 'all'])).stdout;
@@ -155,8 +135,7 @@ describe('analyze', () => {
   });
 
   test('exits with 3 for a project that it does not know, or knows twice, and names what there is', async () => {
-    using home = temporaryHome();
-    record(home);
+    using home = record(temporaryHome());
     record(home, '/home/dev/old/shop');
     const unknown = await analyze(home, ['--project', 'nothing']);
     expect([unknown.code, unknown.stdout]).toEqual([3, '']);
@@ -168,77 +147,53 @@ describe('analyze', () => {
   });
 
   test('exits with 5 when the budget is spent', async () => {
-    using home = temporaryHome();
-    record(home);
+    using home = record(temporaryHome());
     home.writeConfig({ analysisDailyBudgetUsd: 0.01 });
     await analyze(home, []);
     record(home, SHOP, 1);
-    const { code, stderr } = await analyze(home, []);
-    expect([code, stderr]).toEqual([
-      5,
-      'error: Cannot analyse now: 0.01 USD were spent in 24 hours, 0.01 are allowed (analysisDailyBudgetUsd).\n',
-    ]);
+    const spent = '0.01 USD were spent in 24 hours, 0.01 are allowed (analysisDailyBudgetUsd)';
+    expect(await analyze(home, [])).toEqual(refused(5, `error: Cannot analyse now: ${spent}.\n`));
+    const json = await analyze(home, ['--json']);
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([5, { kind: 'refused', why: 'budget' }]);
   });
 
   test('says how much of the budget is assumed, and that so many were started', async () => {
-    using home = temporaryHome();
-    record(home);
+    using home = record(temporaryHome());
     const state = (sql: string) => withDatabase(home.paths, (db) => db.sqlite.exec(sql));
     await analyze(home, []);
     record(home, SHOP, 1);
     state('UPDATE analysis_runs SET cost_usd = NULL, budget_usd = 1');
-    expect((await analyze(home, [])).stderr).toBe(
-      'error: Cannot analyse now: 1.00 USD were spent in 24 hours (1.00 of it is what analyses whose cost is not known ' +
-        'were granted), 1 are allowed (analysisDailyBudgetUsd).\n',
-    );
+    const assumed = '1.00 of it is what analyses whose cost is not known were granted';
+    const spent = `1.00 USD were spent in 24 hours (${assumed}), 1 are allowed (analysisDailyBudgetUsd)`;
+    expect((await analyze(home, [])).stderr).toBe(`error: Cannot analyse now: ${spent}.\n`);
     state('UPDATE analysis_runs SET cost_usd = 0');
     for (let n = 0; n < 23; n++)
       state(`INSERT INTO analysis_runs(ts, trigger, status, project, days, cli, cost_usd)
         SELECT ts, trigger, status, project, days, cli, 0 FROM analysis_runs LIMIT 1`);
-    const { code, stderr } = await analyze(home, []);
-    expect([code, stderr]).toEqual([
-      5,
-      'error: Cannot analyse now: 24 analyses were started in 24 hours, and no more are allowed; wait.\n',
-    ]);
+    const words = '24 analyses were started in 24 hours, and no more are allowed; wait';
+    expect(await analyze(home, [])).toEqual(refused(5, `error: Cannot analyse now: ${words}.\n`));
   });
 
   test('exits with 1 and the reason when the client cannot be run', async () => {
-    using home = temporaryHome();
-    record(home);
-    const { code, stderr } = await callHere(analyzeCommand, [], {
-      env: { HOME: home.path, PATH: '/nowhere' },
-      cwd: SHOP,
-    });
+    using home = record(temporaryHome());
+    const env = { HOME: home.path, PATH: '/nowhere' };
+    const { code, stderr } = await callHere(analyzeCommand, [], { env, cwd: SHOP });
     expect(code).toBe(1);
     expect(stderr).toMatch(
       /^error: Cannot analyse: .*claude.*"self-generation status" keeps the record\.\n$/,
     );
   });
 
-  for (const words of [
-    ['--days', '0'],
-    ['--days', 'many'],
-    ['--budget', '-1'],
-    ['--cli', 'cursor'],
-    ['--frob'],
-  ]) {
-    test(`exits with 2 for ${words.join(' ')}`, async () => {
+  const wrong: readonly (readonly [words: string, message: string])[] = [
+    ...['--days 0', '--days many', '--days 5000'].map((words) => [words, 'above 0, at most 3650.'] as const),
+    ...['--budget -1', '--budget 5000'].map((words) => [words, 'above 0, at most 1000.'] as const),
+    ['--cli cursor', 'Allowed choices are claude'],
+    ['--frob', 'unknown option'],
+  ];
+  for (const [words, message] of wrong) {
+    test(`exits with 2 and what may be said for ${words}`, async () => {
       using home = temporaryHome();
-      expect((await analyze(home, words)).code).toBe(2);
-    });
-  }
-
-  for (const [words, most] of [
-    [['--budget', '5000'], 1000],
-    [['--days', '5000'], 3650],
-  ] as const) {
-    test(`says how much ${words.join(' ')} may be`, async () => {
-      using home = temporaryHome();
-      const { code, stderr } = await analyze(home, words);
-      expect([code, stderr]).toEqual([
-        2,
-        expect.stringContaining(`It is a number above 0, at most ${most}.`),
-      ]);
+      expect(await analyze(home, words.split(' '))).toEqual(refused(2, expect.stringContaining(message)));
     });
   }
 
@@ -292,27 +247,20 @@ describe('analyze', () => {
 
 describe('analyze --answer', () => {
   const LESSON = { group: 1, advice: 'Use `npm run test` here.', kind: 'command', confidence: 0.9 };
-  const shop = (home: Home): void =>
-    withDatabase(home.paths, (db) =>
-      storeCalls(
-        madeCalls(
-          [
-            { line: 'npm tests', said: 'Unknown command: tests', projectPath: SHOP },
-            { line: 'npm run test', projectPath: SHOP },
-          ],
-          isoBeforeNow(60),
-        ),
-        db,
-      ),
-    );
+  const shop = (): Home => {
+    const home = temporaryHome();
+    const failed = { line: 'npm tests', said: 'Unknown command: tests', projectPath: SHOP };
+    const calls = madeCalls([failed, { line: 'npm run test', projectPath: SHOP }], isoBeforeNow(60));
+    withDatabase(home.paths, (db) => storeCalls(calls, db));
+    return home;
+  };
   const answer = (home: Home, value: unknown) => {
     writeFileSync(`${home.path}/answer.json`, JSON.stringify(value));
     return analyze(home, ['--answer', `${home.path}/answer.json`]);
   };
 
   test('takes an answer of somebody through the same checks, and sends nothing', async () => {
-    using home = temporaryHome();
-    shop(home);
+    using home = shop();
     const wrong = { ...LESSON, group: 7 };
     const { code, stdout, stderr } = await answer(home, { suggestions: [], lessons: [LESSON, wrong] });
     expect([code, stderr]).toEqual([0, 'left out: lessons[1]: there is no group 7\n']);
@@ -324,8 +272,7 @@ describe('analyze --answer', () => {
   });
 
   test('says which commands are told at once, and proposes the lesson, where the user wants that', async () => {
-    using home = temporaryHome();
-    shop(home);
+    using home = shop();
     writeFileSync(home.paths.config, JSON.stringify({ lessons: { model: 'daily' } }));
     const { stdout } = await answer(home, { suggestions: [], lessons: [LESSON] });
     expect(stdout).toContain('Commands that agents are told from now on');
@@ -334,8 +281,7 @@ describe('analyze --answer', () => {
   });
 
   test('exits with 1 for an answer that is none, and for a file that is not there', async () => {
-    using home = temporaryHome();
-    shop(home);
+    using home = shop();
     expect(await answer(home, 'nothing')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('no JSON object'),

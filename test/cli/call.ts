@@ -1,3 +1,4 @@
+import { expect } from 'bun:test';
 import { type Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
@@ -13,11 +14,8 @@ export function call(
   words: readonly string[],
   options: CallOptions = {},
 ): Promise<ProcessResult> {
-  return runProgram([BINARY, ...words], {
-    ...options,
-    home: home.path,
-    env: { PATH: '/nowhere', ...options.env },
-  });
+  const env = { PATH: '/nowhere', ...options.env };
+  return runProgram([BINARY, ...words], { ...options, home: home.path, env });
 }
 
 export type Answer = { readonly code: number; readonly stdout: string; readonly stderr: string };
@@ -61,3 +59,25 @@ export async function callHere(
   }
   return { code, stdout: stdout.join(''), stderr: stderr.join('') };
 }
+
+/** The answer of a command that has printed this, and nothing beside it. */
+export const said = (stdout: string): Answer => ({ code: 0, stdout, stderr: '' });
+
+/** The answer of a command that has ended with this code and said why. */
+export const refused = (code: number, stderr: string): Answer => ({ code, stdout: '', stderr });
+
+/** What a command has printed that succeeded without a word on standard error. */
+export function printed({ code, stdout, stderr }: Answer): string {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+/** A terminal at which somebody gives this answer to all that is asked. */
+export function terminal(answer: boolean, asked: string[] = []): Partial<CliContext> {
+  return { isInteractive: true, confirm: async (question) => asked.push(question) > 0 && answer };
+}
+
+/** The world of somebody who works on the project `app` in this home. */
+export const inApp = (home: Home, changes: Partial<CliContext> = {}): Partial<CliContext> => {
+  return { env: { HOME: home.path }, cwd: `${home.path}/app`, ...changes };
+};

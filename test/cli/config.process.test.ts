@@ -12,78 +12,69 @@ import {
 import { configCommand } from '../../src/cli/config.ts';
 import { CONFIG_FIELDS, readPath } from '../../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, printed, refused, said } from './call.ts';
 
 const config = (home: Home, ...words: string[]) =>
   callHere(configCommand, words, { env: { HOME: home.path } });
+/** A home with these settings. */
+function homeWith(values: unknown): Home {
+  const home = temporaryHome();
+  home.writeConfig(values);
+  return home;
+}
 const fileOf = (home: Home) => readFileSync(home.paths.config, 'utf8');
 const valuesOf = (home: Home) => JSON.parse(fileOf(home));
 
 describe('config list', () => {
   test('shows every setting with its value, its default and its meaning', async () => {
-    using home = temporaryHome();
-    home.writeConfig({ language: 'en' });
-    const { stdout, stderr, code } = await config(home, 'list');
-    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    using home = homeWith({ language: 'en' });
+    const stdout = printed(await config(home, 'list'));
     const lines = stdout.trim().split('\n');
     expect(lines).toHaveLength(CONFIG_FIELDS.length + 1);
     for (const { key, description } of CONFIG_FIELDS) {
       expect(lines.find((line) => line.startsWith(`${key} `))).toContain(description);
     }
     expect(lines.find((line) => line.startsWith('language '))).toMatch(/"en" +"ko"/);
-    expect(await config(home)).toEqual({ stdout, stderr, code });
+    expect(await config(home)).toEqual(said(stdout));
   });
 
   test('tells of bad fields beside the table, and inside of the JSON', async () => {
-    using home = temporaryHome();
     const subagents = { maxPerClient: { codex: 2 } }; // A setting of an earlier release.
-    home.writeConfig({ language: 'fr', colour: 1, agents: { defaults: { subagents } } });
+    using home = homeWith({ language: 'fr', colour: 1, agents: { defaults: { subagents } } });
     expect((await config(home)).stderr).toBe(
       'warning: language: expected "ko" or "en"; "ko" is used\nwarning: colour: no such setting; it has no effect\n' +
         'warning: agents.defaults.subagents.maxPerClient: no such setting; it has no effect\n',
     );
-    const { stdout, stderr } = await config(home, '--json');
-    expect(stderr).toBe('');
-    expect(JSON.parse(stdout)).toMatchObject({
-      config: { language: 'ko' },
-      problems: [
+    const problems = [
+      ...[
         { key: 'language', found: 'fr' },
         { key: 'colour', found: 1 },
-        { key: 'agents.defaults.subagents.maxPerClient' },
       ],
-    });
+      { key: 'agents.defaults.subagents.maxPerClient' },
+    ];
+    const json = JSON.parse(printed(await config(home, '--json')));
+    expect(json).toMatchObject({ config: { language: 'ko' }, problems });
   });
 });
 
 describe('settings of background runs', () => {
-  const rows: [key: string, text: string, stored: unknown][] = [
-    ['agents.defaults.subagents.maxConcurrent', '3', 3],
+  const OPUS = '{"anthropic":{"models":[{"id":"opus","cost":{"input":15,"output":75}}]}}';
+  const rows: [key: string, text: string, stored?: unknown][] = [
+    ['agents.defaults.subagents.maxConcurrent', '3'],
     ['agents.defaults.subagents.model', 'haiku', 'haiku'],
     ['agents.defaults.subagents.thinking', 'high', 'high'],
-    [
-      'agents.list',
-      '[{"id": "reviewer", "subagents": {"client": "codex"}}]',
-      [{ id: 'reviewer', subagents: { client: 'codex' } }],
-    ],
-    ['tools.subagents.tools.deny', '["web_fetch"]', ['web_fetch']],
-    ['tools.subagents.tools.allow', 'null', null],
-    ['tools.subagents.strict', 'false', false],
+    ['agents.list', '[{"id":"reviewer","subagents":{"client":"codex"}}]'],
+    ['tools.subagents.tools.deny', '["web_fetch"]'],
+    ['tools.subagents.tools.allow', 'null'],
+    ['tools.subagents.strict', 'false'],
     ['announce.mode', 'inline', 'inline'],
-    ['budget.day.usd', '2.5', 2.5],
-    [
-      'models.providers',
-      '{"anthropic": {"models": [{"id": "opus", "cost": {"input": 15, "output": 75}}]}}',
-      { anthropic: { models: [{ id: 'opus', cost: { input: 15, output: 75 } }] } },
-    ],
+    ['budget.day.usd', '2.5'],
+    ['models.providers', OPUS],
   ];
-  for (const [key, text, stored] of rows) {
+  for (const [key, text, stored = JSON.parse(text)] of rows) {
     test(`are set, shown and unset as the others are: ${key} ${text}`, async () => {
       using home = temporaryHome();
-      expect(await config(home, 'set', key, text)).toEqual({
-        stdout: `${key} = ${JSON.stringify(stored)}\n`,
-        stderr: '',
-        code: 0,
-      });
+      expect(await config(home, 'set', key, text)).toEqual(said(`${key} = ${JSON.stringify(stored)}\n`));
       expect(readPath(valuesOf(home), key)).toEqual(stored);
       expect((await config(home, 'get', key)).stdout).toBe(`${JSON.stringify(stored)}\n`);
       const standard = CONFIG_FIELDS.find((field) => field.key === key)?.default;
@@ -93,28 +84,23 @@ describe('settings of background runs', () => {
     });
   }
 
-  const refused: [key: string, text: string, expected: string][] = [
+  const misspelt = '[{"id": "a", "subagents": {"modle": "x"}}]';
+  const bad: [key: string, text: string, expected: string][] = [
     ['agents.defaults.subagents.maxConcurrent', '0', 'expected a whole number from 1 to 100000'],
-    [
-      'agents.list',
-      '[{"id": "a", "subagents": {"modle": "x"}}]',
-      'expected a list of agents, like [{"id": "reviewer"}]',
-    ],
+    ['agents.list', misspelt, 'expected a list of agents, like [{"id": "reviewer"}]'],
     ['tools.subagents.tools.deny', 'exec', 'expected a list of tools, like ["exec", "web_fetch"]'],
     ['announce.mode', 'loud', 'expected "turn", "inline" or "raw"'],
     ['agents.defaults.subagents.contextFiles', '["SOUL.md"]', 'none that is for main agents'],
   ];
-  for (const [key, text, expected] of refused) {
+  for (const [key, text, expected] of bad) {
     test(`are refused when they are bad: ${key} ${text}`, async () => {
       using home = temporaryHome();
-      const { stderr, code } = await config(home, 'set', key, text);
-      expect({ stderr, code }).toEqual({ stderr: expect.stringContaining(expected), code: 2 });
+      expect(await config(home, 'set', key, text)).toEqual(refused(2, expect.stringContaining(expected)));
     });
   }
 
   test('show what is in force when a part of a list is bad, and which part that is', async () => {
-    using home = temporaryHome();
-    home.writeConfig({ agents: { list: [{ id: 'a', workspace: 'relative' }, { id: '?' }] } });
+    using home = homeWith({ agents: { list: [{ id: 'a', workspace: 'relative' }, { id: '?' }] } });
     expect((await config(home, 'get', 'agents.list')).stdout).toBe('[{"id":"a"}]\n');
     expect((await config(home)).stderr).toBe(
       'warning: agents.list[0].workspace: expected null, or an absolute path; null is used\n' +
@@ -132,25 +118,17 @@ describe('config get', () => {
   ];
   for (const [key, values, printed] of rows) {
     test(`prints ${printed} for ${key} of ${JSON.stringify(values)}`, async () => {
-      using home = temporaryHome();
-      home.writeConfig(values);
-      expect(await config(home, 'get', key)).toEqual({ stdout: `${printed}\n`, stderr: '', code: 0 });
+      using home = homeWith(values);
+      expect(await config(home, 'get', key)).toEqual(said(`${printed}\n`));
       expect((await config(home, 'get', key, '--json')).stdout).toBe(`{"key":"${key}","value":${printed}}\n`);
     });
   }
 
-  for (const words of [
-    ['get', 'colour'],
-    ['set', 'colour', 'red'],
-    ['unset', 'colour'],
-  ]) {
-    test(`exits with 3 and the settings that there are: config ${words.join(' ')}`, async () => {
+  for (const words of ['get colour', 'set colour red', 'unset colour']) {
+    test(`exits with 3 and the settings that there are: config ${words}`, async () => {
       using home = temporaryHome();
-      const { stdout, stderr, code } = await config(home, ...words);
-      expect({ stdout, code }).toEqual({ stdout: '', code: 3 });
-      expect(stderr).toStartWith(
-        'error: Cannot find the setting "colour". Settings are: enabled, language, ',
-      );
+      const said = /^error: Cannot find the setting "colour"\. Settings are: enabled, language, /;
+      expect(await config(home, ...words.split(' '))).toEqual(refused(3, expect.stringMatching(said)));
       expect(existsSync(home.paths.config)).toBe(false);
     });
   }
@@ -169,7 +147,7 @@ describe('config set', () => {
     test(`takes ${text} for ${key}`, async () => {
       using home = temporaryHome();
       const answer = await config(home, 'set', key, text);
-      expect(answer).toEqual({ stdout: `${key} = ${JSON.stringify(value)}\n`, stderr: '', code: 0 });
+      expect(answer).toEqual(said(`${key} = ${JSON.stringify(value)}\n`));
       expect(JSON.parse((await config(home, 'get', key)).stdout)).toEqual(value);
     });
   }
@@ -194,19 +172,16 @@ describe('config set', () => {
   }
 
   test('keeps what it does not know, on every level', async () => {
-    using home = temporaryHome();
-    home.writeConfig({ later: [1], subagentContext: { agents: ['a'], later: { x: null } }, language: 'fr' });
+    const agents = ['a'];
+    const other = { later: [1], language: 'fr' };
+    using home = homeWith({ ...other, subagentContext: { agents, later: { x: null } } });
     await config(home, 'set', 'subagentContext.excludeAgents', '["b"]');
-    expect(valuesOf(home)).toEqual({
-      later: [1],
-      subagentContext: { agents: ['a'], later: { x: null }, excludeAgents: ['b'] },
-      language: 'fr',
-    });
+    const subagentContext = { agents, later: { x: null }, excludeAgents: ['b'] };
+    expect(valuesOf(home)).toEqual({ ...other, subagentContext });
   });
 
   test('writes a file that only its owner can read, in one step and without leftovers', async () => {
-    using home = temporaryHome();
-    home.writeConfig({ language: 'ko' });
+    using home = homeWith({ language: 'ko' });
     chmodSync(home.paths.config, 0o644);
     chmodSync(home.paths.home, 0o755);
     const inode = statSync(home.paths.config).ino;
@@ -229,8 +204,7 @@ describe('config set', () => {
   });
 
   test('is whole whenever it is read, while several write it', async () => {
-    using home = temporaryHome();
-    home.writeConfig({ language: 'ko' });
+    using home = homeWith({ language: 'ko' });
     let isDone = false;
     const writers = Promise.all(
       Array.from({ length: 8 }, (_, index) =>
@@ -253,12 +227,9 @@ describe('config set', () => {
 
 describe('config unset', () => {
   test('goes back to the default and keeps the rest', async () => {
-    using home = temporaryHome();
-    home.writeConfig({ subagentContext: { agents: ['a'], later: 1 }, language: 'en' });
-    expect(await config(home, 'unset', 'subagentContext.agents')).toMatchObject({
-      stdout: 'subagentContext.agents = [] (the default)\n',
-      code: 0,
-    });
+    using home = homeWith({ subagentContext: { agents: ['a'], later: 1 }, language: 'en' });
+    const unset = await config(home, 'unset', 'subagentContext.agents');
+    expect(unset).toEqual(said('subagentContext.agents = [] (the default)\n'));
     expect(valuesOf(home)).toEqual({ subagentContext: { later: 1 }, language: 'en' });
   });
 
@@ -271,23 +242,15 @@ describe('config unset', () => {
 });
 
 describe('config', () => {
-  const calls = [
-    ['list'],
-    ['list', '--json'],
-    ['get', 'language'],
-    ['set', 'language', 'en'],
-    ['unset', 'language'],
-  ];
+  const calls = ['list', 'list --json', 'get language', 'set language en', 'unset language'];
   for (const text of ['{"language": "en"', '[]', 'null', '']) {
     for (const words of calls) {
-      test(`refuses the file ${JSON.stringify(text)} and leaves it: config ${words.join(' ')}`, async () => {
+      test(`refuses the file ${JSON.stringify(text)} and leaves it: config ${words}`, async () => {
         using home = temporaryHome();
         home.put('.self-generation/config.json', text);
-        const { stdout, stderr, code } = await config(home, ...words);
-        expect({ stdout, code }).toEqual({ stdout: '', code: 1 });
-        expect(stderr).toBe(
-          `error: Cannot read the settings: "${home.paths.config}" is no object of JSON or JSON5. ` +
-            'Correct or remove the file; it was not changed.\n',
+        const reason = `"${home.paths.config}" is no object of JSON or JSON5. Correct or remove the file; it was not changed`;
+        expect(await config(home, ...words.split(' '))).toEqual(
+          refused(1, `error: Cannot read the settings: ${reason}.\n`),
         );
         expect(fileOf(home)).toBe(text);
       });
@@ -298,12 +261,12 @@ describe('config', () => {
     using home = temporaryHome();
     const text = `{\n  // spoken\n  language: 'en',\n}\n`;
     home.put('.self-generation/config.json', text);
-    expect(await config(home, 'get', 'language')).toEqual({ stdout: '"en"\n', stderr: '', code: 0 });
+    expect(await config(home, 'get', 'language')).toEqual(said('"en"\n'));
     const reason = `"${home.paths.config}" is JSON5, whose comments would be lost; change it there by hand.`;
     const set = await config(home, 'set', 'language', 'ko');
-    expect(set).toEqual({ stdout: '', stderr: `error: Cannot set language to ko: ${reason}\n`, code: 1 });
+    expect(set).toEqual(refused(1, `error: Cannot set language to ko: ${reason}\n`));
     const unset = await config(home, 'unset', 'language');
-    expect(unset).toEqual({ stdout: '', stderr: `error: Cannot unset language: ${reason}\n`, code: 1 });
+    expect(unset).toEqual(refused(1, `error: Cannot unset language: ${reason}\n`));
     expect(fileOf(home)).toBe(text);
   });
 

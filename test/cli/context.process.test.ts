@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EXIT, fail, newCommand, projectHere } from '../../src/cli/context.ts';
+import { type CliContext, EXIT, fail, newCommand, projectHere } from '../../src/cli/context.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { seedErrors } from '../support/seed.ts';
-import { callHere } from './call.ts';
+import { callHere, refused } from './call.ts';
 
 describe('newCommand()', () => {
   const rows: [string, string[], string][] = [
@@ -15,15 +15,13 @@ describe('newCommand()', () => {
   ];
   for (const [name, words, message] of rows) {
     test(`exits with 2, the error and where to read on for ${name}`, async () => {
-      const answer = await callHere(
-        (context) =>
-          newCommand('very deep', context)
-            .option('--load <n>')
-            .action(() => {}),
-        words,
-      );
+      const make = (context: CliContext) =>
+        newCommand('very deep', context)
+          .option('--load <n>')
+          .action(() => {});
+      const answer = await callHere(make, words);
       const hint = 'See "self-generation very deep --help".\n';
-      expect(answer).toEqual({ code: 2, stdout: '', stderr: message + hint });
+      expect(answer).toEqual(refused(2, message + hint));
     });
   }
 
@@ -40,7 +38,7 @@ describe('fail()', () => {
       (context) => newCommand('x', context).action(() => fail(context, EXIT.notFound, 'find "y"')),
       [],
     );
-    expect(answer).toEqual({ code: 3, stdout: '', stderr: 'error: Cannot find "y".\n' });
+    expect(answer).toEqual(refused(3, 'error: Cannot find "y".\n'));
   });
 });
 
@@ -53,30 +51,16 @@ function pathIn(home: Home, recorded: readonly string[], repository = '/app'): s
 }
 
 describe('projectHere()', () => {
-  const rows: [string, string[], string | undefined, string][] = [
-    [
-      'where the user is, when something is recorded of it',
-      ['/app', '/app/src/deep'],
-      undefined,
-      '/app/src/deep',
-    ],
-    [
-      'the nearest directory above of which something is recorded',
-      ['', '/app', '/app/src'],
-      undefined,
-      '/app/src',
-    ],
-    ['the root of the repository', ['', '/app'], undefined, '/app'],
-    [
-      'where the user is, when nothing is recorded up to the root of the repository',
-      [''],
-      undefined,
-      '/app/src/deep',
-    ],
-    ['where the user is, outside of a repository', ['/app'], '', '/app/src/deep'],
-    ['where the user is, when nothing is recorded at all', [], undefined, '/app/src/deep'],
+  const DEEP = '/app/src/deep';
+  const rows: [string, string[], string, string | undefined][] = [
+    ['where the user is, when something is recorded of it', ['/app', DEEP], DEEP, undefined],
+    ['the nearest above of which something is recorded', ['', '/app', '/app/src'], '/app/src', undefined],
+    ['the root of the repository', ['', '/app'], '/app', undefined],
+    ['where the user is, when nothing is recorded up to the root of the repository', [''], DEEP, undefined],
+    ['where the user is, outside of a repository', ['/app'], DEEP, ''],
+    ['where the user is, when nothing is recorded at all', [], DEEP, undefined],
   ];
-  for (const [what, recorded, repository, expected] of rows) {
+  for (const [what, recorded, expected, repository] of rows) {
     test(`is ${what}`, () => {
       using home = temporaryHome();
       expect(pathIn(home, recorded, repository)).toBe(expected);
@@ -85,18 +69,9 @@ describe('projectHere()', () => {
 });
 
 describe('confirmOnTerminal()', () => {
-  const rows: [string, boolean][] = [
-    ['y\n', true],
-    ['Y\n', true],
-    [' yes \n', true],
-    ['\n', false],
-    ['n\n', false],
-    ['yesterday\n', false],
-    ['no\ny\n', false],
-    ['', false],
-    ['y', false],
-  ];
-  for (const [input, answer] of rows) {
+  const yes = ['y\n', 'Y\n', ' yes \n'];
+  for (const input of [...yes, '\n', 'n\n', 'yesterday\n', 'no\ny\n', '', 'y']) {
+    const answer = yes.includes(input);
     test(`takes ${JSON.stringify(input)} for ${answer ? 'yes' : 'no'}`, async () => {
       using home = temporaryHome();
       const command = [process.execPath, resolve(import.meta.dir, 'confirm.main.ts')];

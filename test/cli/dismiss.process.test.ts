@@ -4,34 +4,30 @@ import { applyCommand, dismissCommand } from '../../src/cli/decide.ts';
 import { type Home, readEvents, temporaryHome } from '../support/home.ts';
 import { SECRETS } from '../support/made-up.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
-import { callHere } from './call.ts';
+import { callHere, inApp, printed, refused } from './call.ts';
 
-const worldOf = (home: Home) => ({ env: { HOME: home.path }, cwd: `${home.path}/app` });
-const call = (home: Home, words: readonly string[]) => callHere(dismissCommand, words, worldOf(home));
+const call = (home: Home, words: readonly string[]) => callHere(dismissCommand, words, inApp(home));
 
 describe('dismiss', () => {
   test('records the reason on one line', async () => {
     using home = temporaryHome();
     const { id } = seedSuggestion(home, RULE);
-    const { stdout, stderr, code } = await call(home, ['1', '--why', ' we use\npnpm ']);
-    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    const stdout = printed(await call(home, ['1', '--why', ' we use\npnpm ']));
     expect(stdout).toBe(`Dismissed: Use bun. "self-generation undo ${id}" makes it wait again.\n`);
-    expect(storedSuggestion(home, id)).toMatchObject({
+    const decided = {
       status: 'dismissed',
       why: 'we use pnpm',
       decidedTs: '2026-11-20T09:47:09.123Z',
-    });
+    } as const;
+    expect(storedSuggestion(home, id)).toMatchObject(decided);
     expect(feedbackOf(home)).toEqual([`rejected ${id}`]);
     expect(readEvents(home.paths)).toEqual([]);
   });
 
   test('keeps no secret and at most 300 characters of it', async () => {
     using home = temporaryHome();
-    for (const { text, secret } of SECRETS) {
-      const { id } = seedSuggestion(home, {
-        ...RULE,
-        rule: `Not ${SECRETS.findIndex((one) => one.text === text)}`,
-      });
+    for (const [index, { text, secret }] of SECRETS.entries()) {
+      const { id } = seedSuggestion(home, { ...RULE, rule: `Not ${index}` });
       await call(home, [id, '--why', `${'x '.repeat(100)}${text} ${'y '.repeat(200)}`]);
       const { why } = storedSuggestion(home, id);
       expect(why).not.toContain(secret.slice(0, 12));
@@ -42,24 +38,18 @@ describe('dismiss', () => {
   test('needs no reason', async () => {
     using home = temporaryHome();
     const { id } = seedSuggestion(home, RULE);
-    expect(JSON.parse((await call(home, [id, '--json'])).stdout)).toEqual({
-      kind: 'dismissed',
-      id,
-      type: 'claude_md',
-      why: null,
-    });
+    const { stdout } = await call(home, [id, '--json']);
+    expect(JSON.parse(stdout)).toEqual({ kind: 'dismissed', id, type: 'claude_md', why: null });
   });
 
   test('refuses what is applied, and what is dismissed already', async () => {
     using home = temporaryHome();
     mkdirSync(`${home.path}/app`);
     const { id } = seedSuggestion(home, SKILL);
-    await callHere(applyCommand, [id, '--yes'], worldOf(home));
-    expect(await call(home, [id])).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `error: Cannot dismiss ${id}: it is applied; run "self-generation undo ${id}" first.\n`,
-    });
+    await callHere(applyCommand, [id, '--yes'], inApp(home));
+    expect(await call(home, [id])).toEqual(
+      refused(1, `error: Cannot dismiss ${id}: it is applied; run "self-generation undo ${id}" first.\n`),
+    );
     expect(feedbackOf(home)).toEqual([`accepted ${id}`]);
     const other = seedSuggestion(home, RULE);
     await call(home, [other.id]);

@@ -24,8 +24,12 @@ describe('doctor', () => {
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
     const lines = stdout.trim().split('\n');
     expect(lines).toHaveLength(15);
-    for (const line of lines) expect(line).toStartWith('ok ');
-    expect(stdout).toMatch(/^ok {7}writable {7}\//m);
+    // Each name begins in one column and what was found in another, behind the longest name too.
+    const column = 'ok       background runs  '.length;
+    for (const line of lines) {
+      expect(line.slice(0, column)).toMatch(/^ok {7}\w.* {2}$/);
+      expect(line.slice(column)).toMatch(/^\S/);
+    }
     expect(stdout).toContain('all 11 ran; a sub-agent is told of a recorded error');
   });
 
@@ -35,7 +39,7 @@ describe('doctor', () => {
     expect(await call(home, ['install', '--mcp', 'codex'], { env })).toMatchObject({ exitCode: 0 });
     const { stdout, exitCode } = await call(home, ['doctor'], { env });
     expect({ stdout, exitCode }).toMatchObject({ exitCode: 0 });
-    expect(stdout).toMatch(/^ok {7}MCP server {5}answers, and is registered with Codex$/m);
+    expect(stdout).toMatch(/^ok {7}MCP server {7}answers, and is registered with Codex$/m);
   });
 
   test('leaves the directory for temporary files as it was', async () => {
@@ -51,7 +55,7 @@ describe('doctor', () => {
     const { stdout, exitCode } = await call(home, ['doctor']);
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
-      /^failed {3}program {8}not installed: .*\n {24}→ Run: .*self-generation"? install$/m,
+      /^failed {3}program {10}not installed: .*\n {26}→ Run: .*self-generation"? install$/m,
     );
   });
 
@@ -71,7 +75,7 @@ describe('doctor', () => {
     const { stdout, exitCode } = await call(home, ['doctor'], { env });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^warning {2}program .* is another version than this program$/m);
-    expect(stdout).toMatch(/^failed {3}hooks {10}session-analyzer /m);
+    expect(stdout).toMatch(/^failed {3}hooks {12}session-analyzer /m);
   });
 
   test('takes in what waits into a database that only its owner can read', async () => {

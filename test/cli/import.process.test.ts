@@ -7,7 +7,7 @@ import { runHookProcess, runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
 import { seedErrors } from '../support/seed.ts';
 import { Clock, importedRows, NOW, putText, Transcript, transcriptPath } from '../support/transcripts.ts';
-import { callHere } from './call.ts';
+import { callHere, printed, refused, said } from './call.ts';
 
 /** The transcripts' project, so that no other one's files on this machine play a part. */
 const projectIn = (home: Home) => `${home.path}/app`;
@@ -22,32 +22,29 @@ function put(home: Home, session = 's1', start = '2026-11-20T09:00:00Z', cwd = p
   return transcript;
 }
 
+/** A home with one session. */
+function homeWithSession(): Home {
+  const home = temporaryHome();
+  put(home);
+  return home;
+}
+
 const run = (home: Home, words: readonly string[] = [], changes: Partial<CliContext> = {}) =>
   callHere(importCommand, words, { env: { HOME: home.path }, now: () => NOW, cwd: home.path, ...changes });
 
 describe('import', () => {
   test('reads the transcripts of the client and says what came of it', async () => {
-    using home = temporaryHome();
-    put(home);
-    expect(await run(home)).toEqual({
-      code: 0,
-      stdout: [
-        'Read 0.0 MiB of 1 session in 1 transcript.',
-        'Events: 1 prompt, 1 tool_error, 2 tool_use',
-        'Lessons: 1 more',
-        '',
-      ].join('\n'),
-      stderr: '',
-    });
+    using home = homeWithSession();
+    const events = 'Events: 1 prompt, 1 tool_error, 2 tool_use\nLessons: 1 more\n';
+    expect(await run(home)).toEqual(said(`Read 0.0 MiB of 1 session in 1 transcript.\n${events}`));
     expect(readEvents(home.paths)).toHaveLength(4);
     expect(readEvents(home.paths)[0]?.projectPath).toBe(projectIn(home));
   });
 
   test('has nothing new to say the second time', async () => {
-    using home = temporaryHome();
-    put(home);
+    using home = homeWithSession();
     await run(home);
-    expect(await run(home)).toEqual({ code: 0, stdout: 'Nothing new in 1 transcript.\n', stderr: '' });
+    expect(await run(home)).toEqual(said('Nothing new in 1 transcript.\n'));
   });
 
   test('says what it left out, and warns of what it could not read', async () => {
@@ -63,44 +60,29 @@ describe('import', () => {
   });
 
   test('--json prints all of it as JSON', async () => {
-    using home = temporaryHome();
-    put(home);
-    const { stdout, stderr, code } = await run(home, ['--json']);
-    expect([stderr, code]).toEqual(['', 0]);
-    expect(JSON.parse(stdout)).toMatchObject({
-      dryRun: false,
-      transcripts: {
-        filesFound: 1,
-        sessions: 1,
-        added: { prompt: 1 },
-        passedOver: { brokenLines: 0 },
-        unreadable: [],
-      },
-      fixes: 1,
-      removed: 0,
-    });
+    using home = homeWithSession();
+    const stdout = printed(await run(home, ['--json']));
+    const read = { filesFound: 1, sessions: 1, added: { prompt: 1 }, unreadable: [] };
+    const transcripts = { ...read, passedOver: { brokenLines: 0 } };
+    expect(JSON.parse(stdout)).toMatchObject({ dryRun: false, transcripts, fixes: 1, removed: 0 });
   });
 
   test('shows how far it is, and takes that away at the end', async () => {
-    using home = temporaryHome();
-    put(home);
+    using home = homeWithSession();
     const shown: string[] = [];
     await run(home, [], { progress: (text) => void shown.push(text) });
     expect(shown).toEqual(['Reading 1 session, 0.0 MiB: 100 %', '']);
   });
 
   test('--dry-run changes nothing', async () => {
-    using home = temporaryHome();
-    put(home);
+    using home = homeWithSession();
     const before = readdirSync(home.path, { recursive: true }).map(String).sort();
     const { stdout, code } = await run(home, ['--dry-run']);
     expect(stdout).toStartWith('Nothing was changed. An import would do this:\nRead 0.0 MiB of 1 session');
     expect(code).toBe(0);
     expect(readdirSync(home.path, { recursive: true }).map(String).sort()).toEqual(before);
-    expect(JSON.parse((await run(home, ['--dry-run', '--json'])).stdout)).toMatchObject({
-      dryRun: true,
-      fixes: 1,
-    });
+    const json = printed(await run(home, ['--dry-run', '--json']));
+    expect(JSON.parse(json)).toMatchObject({ dryRun: true, fixes: 1 });
   });
 
   test('--project takes the sessions of one directory', async () => {
@@ -113,8 +95,7 @@ describe('import', () => {
   });
 
   test('--days takes the sessions of that time', async () => {
-    using home = temporaryHome();
-    put(home);
+    using home = homeWithSession();
     const later = () => new Date(Date.now() + 3 * 86_400_000);
     expect((await run(home, ['--days', '2'], { now: later })).stdout).toContain(
       'Left out: 1 × session not asked for',
@@ -135,8 +116,7 @@ describe('import --from', () => {
     using home = temporaryHome();
     putText(home, 'one/s1.jsonl', new Transcript().prompt('Go.').text);
     putText(home, 'two.jsonl', new Transcript({ session: 's2' }).prompt('Go on.').text);
-    const { stdout, code } = await run(home, ['--from', 'one', 'two.jsonl']);
-    expect(code).toBe(0);
+    const stdout = printed(await run(home, ['--from', 'one', 'two.jsonl']));
     expect(stdout).toContain('Events: 2 prompt\n');
     const again = await run(home, ['--from', 'one', 'two.jsonl']);
     expect(again.stdout).toBe('Nothing new in 2 transcripts.\n');
@@ -159,11 +139,12 @@ describe('import --from', () => {
     seedErrors(other.paths, [{ error: 'Error: a' }]);
     symlinkSync(other.paths.database, `${home.path}/learned.jsonl`);
     putText(home, 'one/s1.jsonl', new Transcript().prompt('Go.').text);
-    expect(await run(home, ['--from', 'one', 'learned.jsonl'])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `error: Cannot import "${home.path}/learned.jsonl": it is a database, and only transcripts can be read. Name a transcript (.jsonl), or a directory of them.\n`,
-    });
+    expect(await run(home, ['--from', 'one', 'learned.jsonl'])).toEqual(
+      refused(
+        2,
+        `error: Cannot import "${home.path}/learned.jsonl": it is a database, and only transcripts can be read. Name a transcript (.jsonl), or a directory of them.\n`,
+      ),
+    );
     expect(existsSync(home.paths.home)).toBe(false);
   });
 });
@@ -171,11 +152,12 @@ describe('import --from', () => {
 describe('import that cannot be done', () => {
   test('says so when there are no transcripts', async () => {
     using home = temporaryHome();
-    expect(await run(home)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `error: Cannot import: there are no transcripts, because there is no "${home.path}/.claude/projects". Say where they are with --from.\n`,
-    });
+    expect(await run(home)).toEqual(
+      refused(
+        1,
+        `error: Cannot import: there are no transcripts, because there is no "${home.path}/.claude/projects". Say where they are with --from.\n`,
+      ),
+    );
     expect(existsSync(home.paths.home)).toBe(false);
   });
 
@@ -191,54 +173,30 @@ describe('import that cannot be done', () => {
     test(`ends with ${code} for ${what}`, async () => {
       using home = temporaryHome();
       const answer = await run(home, words);
-      expect([answer.code, answer.stdout]).toEqual([code, '']);
+      expect(answer).toEqual(refused(code, expect.stringContaining(message)));
       expect(answer.stderr).toStartWith('error: ');
-      expect(answer.stderr).toContain(message);
     });
   }
 
-  test('ends with 1 without a home directory', async () => {
+  test.each([
+    [{}, 'HOME is not set to an absolute path. Set it and run again'],
+    [
+      { HOME: '/home/dev', CLAUDE_CONFIG_DIR: 'here' },
+      'CLAUDE_CONFIG_DIR is "here", which is not an absolute path. Set it to an absolute path, or unset it, and run again',
+    ],
+  ])('ends with 1 and what to do where %o names no place', async (env, message) => {
     using home = temporaryHome();
-    const { code, stderr } = await run(home, [], { env: {} });
-    expect([code, stderr]).toEqual([1, expect.stringContaining('HOME is not set')]);
-  });
-
-  test('ends with 1 when CLAUDE_CONFIG_DIR is no place', async () => {
-    using home = temporaryHome();
-    const { code, stderr } = await run(home, [], { env: { HOME: home.path, CLAUDE_CONFIG_DIR: 'here' } });
-    expect([code, stderr]).toEqual([
-      1,
-      'error: Cannot import: CLAUDE_CONFIG_DIR is "here", which is not an absolute path. Set it to an absolute path, or unset it, and run again.\n',
-    ]);
+    expect(await run(home, [], { env })).toEqual(refused(1, `error: Cannot import: ${message}.\n`));
   });
 
   test('says what the matter is with the database, and that nothing is lost', async () => {
-    using home = temporaryHome();
-    put(home);
+    using home = homeWithSession();
     home.put('.self-generation/data/self-gen.db', 'This is no database. '.repeat(99));
     const { code, stderr } = await run(home);
     expect(code).toBe(1);
     expect(stderr).toMatch(
       /^error: Cannot import: Cannot write ".*self-gen\.db": file is not a database\. Run "self-generation doctor"\. What has been taken in so far stays/,
     );
-  });
-});
-
-describe('import --help', () => {
-  test('has examples and exit codes', async () => {
-    using home = temporaryHome();
-    const { stdout, code } = await run(home, ['--help']);
-    expect(code).toBe(0);
-    for (const text of [
-      '--from <PATH...>',
-      '--project',
-      '--days',
-      '--dry-run',
-      '--json',
-      'Examples:',
-      'Exit codes: 0',
-    ])
-      expect(stdout).toContain(text);
   });
 });
 
@@ -254,30 +212,19 @@ describe('the built program', () => {
     }
     const finished = await runProgram([BINARY, 'import', '--json'], { home: whole.path });
     expect(finished).toMatchObject({ exitCode: 0, stderr: '' });
+    const env = { HOME: home.path };
+    const start = () => Bun.spawn([BINARY, 'import'], { env, stdout: 'ignore', stderr: 'ignore' });
     let kills = 0;
     for (let delayMs = 60; delayMs < 1000; delayMs += 80) {
-      const child = Bun.spawn([BINARY, 'import'], {
-        env: { HOME: home.path },
-        stdout: 'ignore',
-        stderr: 'ignore',
-      });
+      const child = start();
       await Promise.race([child.exited, Bun.sleep(delayMs)]);
       child.kill('SIGKILL');
       await child.exited;
       if (child.signalCode === 'SIGKILL') kills++;
     }
-    const last = Bun.spawn([BINARY, 'import'], {
-      env: { HOME: home.path },
-      stdout: 'ignore',
-      stderr: 'ignore',
-    });
-    const hook = {
-      session_id: 'beside',
-      cwd: '/home/dev/b',
-      hook_event_name: 'UserPromptSubmit',
-      prompt: 'beside',
-    };
-    await runHookProcess(hook, { home: home.path });
+    const last = start();
+    const hook = { session_id: 'beside', cwd: '/home/dev/b', hook_event_name: 'UserPromptSubmit' };
+    await runHookProcess({ ...hook, prompt: 'beside' }, { home: home.path });
     expect(await last.exited).toBe(0);
     expect(kills).toBeGreaterThan(0);
     expect(spoolFiles(home.paths)).toEqual([]);

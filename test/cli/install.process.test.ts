@@ -7,7 +7,7 @@ import { type Home, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { withDatabase } from '../support/seed.ts';
 import { putFile } from '../support/tree.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, terminal } from './call.ts';
 
 const INSTALL = ['install', '--client-version', '2.1.328'];
 const NO_CHANGE = 'Already installed, up to date.\n';
@@ -15,12 +15,8 @@ const NO_CHANGE = 'Already installed, up to date.\n';
 /** What stands in config.json after an install in this process, and what was asked. */
 async function installedWith(home: Home, words: readonly string[], answer?: boolean) {
   const asked: string[] = [];
-  const confirm = async (question: string) => {
-    asked.push(question);
-    return answer === true;
-  };
   const env = { HOME: home.path, PATH: '/nowhere' };
-  const changes = { env, isInteractive: answer !== undefined, confirm };
+  const changes = { ...(answer === undefined ? {} : terminal(answer, asked)), env };
   const result = await callHere(installCommand, [...INSTALL.slice(1), ...words], changes);
   const text = existsSync(home.paths.config) ? readFileSync(home.paths.config, 'utf8') : '{}';
   const { analysisOnSessionEnd: analysis, lessons, announce } = JSON.parse(text);
@@ -32,28 +28,24 @@ async function installedWith(home: Home, words: readonly string[], answer?: bool
 
 describe('install asks whether a model may write lessons, and whether results wake a session', () => {
   type Expected = { asked: number; lessons?: string; analysis?: boolean; wake?: string };
-  const rows: [string, string[], boolean | undefined, Expected][] = [
-    ['and takes a yes for lessons that wait', [], true, { asked: 2, lessons: 'suggest', wake: 'on' }],
-    ['and takes a no', [], false, { asked: 2, lessons: 'off', wake: 'off' }],
-    ['not where nobody can answer, and leaves it off', [], undefined, { asked: 0 }],
+  const rows: [string, string, boolean | undefined, Expected][] = [
+    ['and takes a yes for lessons that wait', '', true, { asked: 2, lessons: 'suggest', wake: 'on' }],
+    ['and takes a no', '', false, { asked: 2, lessons: 'off', wake: 'off' }],
+    ['not where nobody can answer, and leaves it off', '', undefined, { asked: 0 }],
     [
-      'not when the answer is given',
-      ['--lessons', 'daily', '--wake', 'on'],
+      'not when the answers are given',
+      '--lessons daily --wake on',
       false,
       { asked: 0, lessons: 'daily', wake: 'on' },
     ],
-    ['one where one answer is given', ['--wake', 'off'], true, { asked: 1, lessons: 'suggest', wake: 'off' }],
-    [
-      'not when the older answer is given',
-      ['--analyse', 'yes'],
-      false,
-      { asked: 1, analysis: true, wake: 'off' },
-    ],
-    ['not in a dry run', ['--dry-run'], true, { asked: 0 }],
-    ['not when a program reads the report', ['--json'], true, { asked: 0 }],
+    ['one where one answer is given', '--wake off', true, { asked: 1, lessons: 'suggest', wake: 'off' }],
+    ['not when the older answer is given', '--analyse yes', false, { asked: 1, analysis: true, wake: 'off' }],
+    ['not in a dry run', '--dry-run', true, { asked: 0 }],
+    ['not when a program reads the report', '--json', true, { asked: 0 }],
   ];
-  for (const [how, words, answer, expected] of rows) {
+  for (const [how, flags, answer, expected] of rows) {
     test(how, async () => {
+      const words = flags.split(' ').filter(Boolean);
       using home = temporaryHome();
       expect(await installedWith(home, words, answer)).toMatchObject({ code: 0, ...expected });
       const { analysis, lessons, wake } = expected;
@@ -100,13 +92,11 @@ describe('install asks whether a model may write lessons, and whether results wa
     );
     using other = temporaryHome();
     const now = Date.parse('2026-11-20T09:00:00.000Z');
-    const calls = madeCalls(
-      [
-        { line: 'x y', said: 'error of x' },
-        { line: 'x z', session: 's2' },
-      ],
-      new Date(now).toISOString(),
-    );
+    const failed = [
+      { line: 'x y', said: 'error of x' },
+      { line: 'x z', session: 's2' },
+    ];
+    const calls = madeCalls(failed, new Date(now).toISOString());
     withDatabase(other.paths, (db) => storeCalls(calls, db));
     expect((await installedWith(other, [], false)).question).toContain(
       '2 sessions and 1 failing calls recorded',
@@ -174,10 +164,8 @@ describe('install', () => {
     );
     const json = await call(home, [...INSTALL, '--json']);
     expect({ code: json.exitCode, stderr: json.stderr }).toEqual({ code: 1, stderr: '' });
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      kind: 'failed',
-      reason: expect.stringContaining('line 3'),
-    });
+    const reason = expect.stringContaining('line 3');
+    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'failed', reason });
     expect(existsSync(home.paths.home)).toBe(false);
   });
 

@@ -6,16 +6,12 @@ import { ROOT } from '../support/program.ts';
 import { call } from './call.ts';
 
 const COMMANDS = [
-  'install',
-  'uninstall',
-  'doctor',
-  'status',
-  'config',
-  'config list',
-  'config get',
-  'config set',
-  'config unset',
-  'hook',
+  ...['install', 'uninstall', 'doctor', 'status', 'import'],
+  ...['analyze', 'suggestions', 'apply', 'dismiss', 'undo'],
+  ...['', ' list', ' search', ' show', ' resolve', ' withdraw', ' share', ' unshare', ' forget'].map(
+    (name) => `errors${name}`,
+  ),
+  ...['config', 'config list', 'config get', 'config set', 'config unset', 'subagents', 'hook'],
 ];
 
 /** A call of each command that succeeds, or fails as is said, in a home with nothing in it. */
@@ -51,6 +47,7 @@ describe('self-generation', () => {
       expect(stdout).toStartWith(`Usage: self-generation ${command}`);
       expect(stdout).toMatch(new RegExp(`Examples:\\n  \\$ self-generation ${command}`));
       if (command !== 'hook') expect(stdout).toContain('--json');
+      if (!command.includes(' ')) expect(stdout).toContain('Exit codes: 0 ');
     });
   }
 

@@ -8,8 +8,8 @@ import { saveProposals } from '../../src/suggestions/model/store.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { seedErrors, seedFixes } from '../support/seed.ts';
-import { call, callHere } from './call.ts';
-import { newShelf } from './subagents/shelf.ts';
+import { call, callHere, printed, said } from './call.ts';
+import { ELSEWHERE, newShelf, ONE_AT_A_TIME } from './subagents/shelf.ts';
 
 const status = (home: Home, ...words: string[]) =>
   callHere(statusCommand, words, { env: { HOME: home.path } });
@@ -20,44 +20,37 @@ const LONG = {
   resolution: `run: npm run check --workspace ${'packages/one/two/'.repeat(12)}web -- --fix --quiet`,
 };
 
-function learned(home: Home): void {
+function learned(): Home {
+  const home = temporaryHome();
   seedErrors(home.paths, [{ error: 'Error: a' }, { error: 'Error: b' }]);
   seedFixes(home.paths, [
     { error: 'Error: a', resolution: JSON.stringify({ summary: 'ran "npm install"' }), useCount: 3 },
     { error: `${LONG.error}\x1b[31m`, resolution: LONG.resolution },
   ]);
+  return home;
 }
 
 describe('status', () => {
   test('says that nothing is recorded, and makes nothing', async () => {
     using home = temporaryHome();
-    expect(await status(home)).toEqual({
-      stdout: `self-generation on  ${home.paths.home}\nNothing recorded yet.\n`,
-      stderr: '',
-      code: 0,
-    });
+    expect(await status(home)).toEqual(
+      said(`self-generation on  ${home.paths.home}\nNothing recorded yet.\n`),
+    );
     expect(existsSync(home.paths.home)).toBe(false);
   });
 
   test('counts errors without a fix, but none that is solved or whose lesson was withdrawn', async () => {
     using home = temporaryHome();
-    const states = [undefined, 'open', 'solved', 'withdrawn'];
-    seedFixes(home.paths, [
-      ...states.map((state, index) => ({
-        error: `Error: number ${'abcd'[index]}`,
-        resolution: null,
-        ...(state === undefined ? {} : { state }),
-      })),
-      { error: 'Error: with a fix', resolution: 'ran it', state: 'open' },
-    ]);
+    const states = { a: undefined, b: 'open', c: 'solved', d: 'withdrawn' };
+    const error = (name: string) => ({ error: `Error: number ${name}`, resolution: null });
+    const open = Object.entries(states).map(([name, state]) => ({ ...error(name), ...(state && { state }) }));
+    seedFixes(home.paths, [...open, { error: 'Error: with a fix', resolution: 'ran it', state: 'open' }]);
     expect((await status(home)).stdout).toContain('Lessons: 1, open errors without one: 2\n');
   });
 
   test('counts what is recorded and shows the newest lessons, each as a whole that can be copied', async () => {
-    using home = temporaryHome();
-    learned(home);
-    const { stdout, code } = await status(home);
-    expect(code).toBe(0);
+    using home = learned();
+    const stdout = printed(await status(home));
     expect(stdout).toContain('Events: 2 tool_error in 1 project\n');
     expect(stdout).toContain('Lessons: 2, open errors without one: 0\n');
     expect(stdout).toContain('\nError: a\n  ran "npm install"\n  helped 3 times · seen 0 · told 0\n');
@@ -66,40 +59,24 @@ describe('status', () => {
   });
 
   test('prints all of that as JSON', async () => {
-    using home = temporaryHome();
-    learned(home);
+    using home = learned();
     const { stdout, stderr } = await status(home, '--json');
     expect(stderr).toBe('');
     const value = JSON.parse(stdout);
-    expect(value).toMatchObject({
-      home: home.paths.home,
-      enabled: true,
-      waiting: 0,
-      database: { kind: 'sound', counts: { events: { tool_error: 2 }, knownFixes: 2 } },
-    });
+    const database = { kind: 'sound', counts: { events: { tool_error: 2 }, knownFixes: 2 } };
+    expect(value).toMatchObject({ home: home.paths.home, enabled: true, waiting: 0, database });
     expect(value.newestFixes).toHaveLength(2);
     expect(Object.keys(value.lastSeen)).toEqual([...new Set(HOOKS.map((hook) => hook.event))]);
   });
 
   test('shows what sub-agents were given, what analyses cost or why they failed, and what waits for a decision', async () => {
-    using home = temporaryHome();
-    learned(home);
+    using home = learned();
     writeDatabase(home.paths, (db) => {
-      const run = {
-        ts: '2026-11-20T09:00:00.000Z',
-        process: { pid: 1, start: '0', boot: '' },
-        trigger: 'command',
-        days: 7,
-        cli: 'claude',
-      } as const;
-      const limits = {
-        staleBefore: '',
-        notSince: null,
-        budgetSince: '',
-        budgetUsd: 9,
-        runsMax: 9,
-        isGone: () => true,
-      };
+      const process = { pid: 1, start: '0', boot: '' };
+      const ts = '2026-11-20T09:00:00.000Z';
+      const run = { ts, process, trigger: 'command', days: 7, cli: 'claude' } as const;
+      const since = { staleBefore: '', notSince: null, budgetSince: '' };
+      const limits = { ...since, budgetUsd: 9, runsMax: 9, isGone: () => true };
       const end = { ts: run.ts, promptBytes: 1, inputTokens: 1, outputTokens: 1 };
       for (const result of [
         { status: 'done', reason: null, model: 'sonnet', costUsd: 0.1234, suggestionCount: 2 },
@@ -108,26 +85,14 @@ describe('status', () => {
         const claim = claimRun({ ...run, project: 'app', projectPath: PROJECT, model: null }, limits, db);
         if (claim.kind === 'claimed') endRun(claim.id, { ...end, ...result }, db);
       }
-      const proposal = {
-        type: 'claude_md',
-        summary: 's',
-        evidence: '',
-        text: 't',
-        priority: 0,
-        details: {},
-      } as const;
+      const text = { summary: 's', evidence: '', text: 't' };
+      const proposal = { type: 'claude_md', ...text, priority: 0, details: {} } as const;
       saveProposals([proposal], { ts: run.ts, project: 'app', projectPath: PROJECT, origin: 'analysis' }, db);
     });
-    const note = {
-      sessionId: 's',
-      agentId: 'abc',
-      agentType: 'executor',
-      project: 'app',
-      text: '<record note="x">\nrecent errors:\n- \u001b[31mx\n</record>',
-    };
+    const text = '<record note="x">\nrecent errors:\n- \u001b[31mx\n</record>';
+    const note = { sessionId: 's', agentId: 'abc', agentType: 'executor', project: 'app', text };
     home.put('.self-generation/given/abc.json', JSON.stringify({ ts: '2026-11-20T09:00:00.000Z', ...note }));
-    const { stdout, code } = await status(home);
-    expect(code).toBe(0);
+    const stdout = printed(await status(home));
     expect(stdout).toContain('1 suggestion waiting for your decision.');
     expect(stdout).toMatch(/\n2026-11-20T09:00 +app +claude sonnet +2 suggestions +0\.1234 *\n/);
     expect(stdout).toMatch(/\n2026-11-20T09:00 +app +claude +failed: Invalid API key +\? *\n/);
@@ -152,14 +117,13 @@ describe('status', () => {
   });
 
   test('shows how background runs stand, and the next step', async () => {
-    using shelf = newShelf({ agents: { defaults: { subagents: { maxConcurrent: 1 } } } });
+    using shelf = newShelf(ONE_AT_A_TIME);
     const here = { env: { HOME: shelf.home.path }, cwd: shelf.project };
     const shown = async (cwd = shelf.project) => (await callHere(statusCommand, [], { ...here, cwd })).stdout;
-    const runs = async () =>
-      (JSON.parse((await callHere(statusCommand, ['--json'], here)).stdout) as { runs: unknown }).runs;
+    const runs = async () => JSON.parse((await callHere(statusCommand, ['--json'], here)).stdout).runs;
     expect([await runs(), (await shown()).includes('Sub-agents')]).toEqual([null, false]);
     const turn = shelf.start();
-    shelf.queue({ requester: { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } });
+    shelf.queue({ requester: ELSEWHERE });
     expect(await shown()).toContain(
       'Sub-agents: 2 active (1 waiting), 0 results not read\n  See "self-generation subagents list --all-projects".\n',
     );
@@ -187,8 +151,7 @@ describe('status', () => {
   });
 
   test('exits with 1 for a damaged database', async () => {
-    using home = temporaryHome();
-    learned(home);
+    using home = learned();
     const file = Bun.file(home.paths.database);
     const half = Buffer.from(await file.arrayBuffer()).subarray(0, 8192);
     rmSync(`${home.paths.database}-wal`, { force: true });

@@ -4,24 +4,18 @@ import { suggestionsCommand } from '../../src/cli/suggestions.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { isoBeforeNow, rule, seedAnalysis, withDatabase } from '../support/seed.ts';
 import { HOOK, RULE, SKILL, seedSuggestion } from '../support/suggestions.ts';
-import { callHere } from './call.ts';
+import { callHere, printed } from './call.ts';
 
 const APP = '/home/dev/app';
 const own = { project: 'app', projectPath: APP };
 
-type Listed = {
-  readonly number: number | null;
-  readonly id: string;
-  readonly status: string;
-  readonly summary: string;
-};
+type Listed = { number: number | null } & Record<'id' | 'status' | 'summary' | 'text', string>;
 
 const call = (home: Home, words: readonly string[], cwd = APP) =>
   callHere(suggestionsCommand, words, { env: { HOME: home.path }, cwd, now: () => new Date() });
 
 async function list(home: Home, words: readonly string[] = [], cwd = APP): Promise<Listed[]> {
-  const { stdout, stderr, code } = await call(home, [...words, '--json'], cwd);
-  expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+  const stdout = printed(await call(home, [...words, '--json'], cwd));
   return (JSON.parse(stdout) as { suggestions: Listed[] }).suggestions;
 }
 
@@ -31,8 +25,7 @@ describe('suggestions', () => {
     seedSuggestion(home, SKILL);
     seedSuggestion(home, RULE, own);
     seedSuggestion(home, HOOK, { project: 'other', projectPath: '/home/dev/other' });
-    const { stdout, code } = await call(home, []);
-    expect(code).toBe(0);
+    const stdout = printed(await call(home, []));
     expect(stdout).toMatch(
       /^1\. \[claude_md\] Use bun\n {3}s[0-9a-z]{9,11} {2}new {2}app\n {3}npm failed three times\n/,
     );
@@ -44,27 +37,11 @@ describe('suggestions', () => {
   test('prints everything as JSON', async () => {
     using home = temporaryHome();
     const { id, ts } = seedSuggestion(home, RULE, own);
-    expect(await list(home)).toEqual([
-      {
-        number: 1,
-        id,
-        type: 'claude_md',
-        status: 'new',
-        summary: 'Use bun',
-        evidence: 'npm failed three times',
-        text: 'Use bun and not npm.',
-        priority: 3,
-        project: 'app',
-        projectPath: APP,
-        ts,
-        lastTs: ts,
-        origin: 'analysis',
-        details: {},
-        decidedTs: null,
-        why: null,
-        applied: null,
-      } as Listed,
-    ]);
+    const words = { summary: 'Use bun', evidence: 'npm failed three times', text: 'Use bun and not npm.' };
+    const about = { type: 'claude_md', priority: 3, origin: 'analysis', details: {}, lastTs: ts };
+    const undecided = { status: 'new', decidedTs: null, why: null, applied: null };
+    const row = { number: 1, id, ts, ...own, ...words, ...about, ...undecided };
+    expect(await list(home)).toEqual([row]);
   });
 
   test('keeps the numbers when one is decided on, and shows it with --all', async () => {
@@ -75,10 +52,8 @@ describe('suggestions', () => {
       db.sqlite.run("UPDATE suggestions SET status = 'dismissed', why = 'no' WHERE id = ?", id),
     );
     expect((await list(home)).map(({ number, summary }) => `${number} ${summary}`)).toEqual(['2 Release']);
-    expect((await list(home, ['--all'])).map(({ number, status }) => `${number} ${status}`)).toEqual([
-      '1 dismissed',
-      '2 new',
-    ]);
+    const all = (await list(home, ['--all'])).map(({ number, status }) => `${number} ${status}`);
+    expect(all).toEqual(['1 dismissed', '2 new']);
     expect((await call(home, ['--all'])).stdout).toContain('   why: no\n');
   });
 
@@ -98,7 +73,7 @@ describe('suggestions', () => {
     seedAnalysis(home.paths, { suggestions: [rule('of today')], project: 'app', projectPath: APP });
     seedAnalysis(home.paths, { suggestions: [rule('of the week')], project: 'app', ageHours: 167 });
     seedAnalysis(home.paths, { suggestions: [rule('of the month')], project: 'app', ageHours: 169 });
-    const texts = (await list(home)).map((row) => (row as unknown as { text: string }).text);
+    const texts = (await list(home)).map(({ text }) => text);
     expect(texts.sort()).toEqual(['of the week', 'of today']);
   });
 

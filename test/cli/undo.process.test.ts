@@ -4,69 +4,60 @@ import type { CliContext } from '../../src/cli/context.ts';
 import { applyCommand, dismissCommand, undoCommand } from '../../src/cli/decide.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
-import { callHere } from './call.ts';
+import { callHere, inApp, printed } from './call.ts';
 
-const worldOf = (home: Home, changes: Partial<CliContext> = {}) => ({
-  env: { HOME: home.path },
-  cwd: `${home.path}/app`,
-  ...changes,
-});
 const call = (home: Home, words: readonly string[], changes: Partial<CliContext> = {}) =>
-  callHere(undoCommand, words, worldOf(home, changes));
+  callHere(undoCommand, words, inApp(home, changes));
 
 /** A home with one applied skill. */
-async function applied(): Promise<{ home: Home; id: string; path: string }> {
+async function applied(): Promise<Home & { id: string; command: string }> {
   const home = temporaryHome();
   mkdirSync(`${home.path}/app`);
   const { id } = seedSuggestion(home, SKILL, { project: 'app', projectPath: `${home.path}/app` });
-  const { code } = await callHere(applyCommand, ['1', '--yes'], worldOf(home));
+  const { code } = await callHere(applyCommand, ['1', '--yes'], inApp(home));
   expect(code).toBe(0);
-  return { home, id, path: `${home.path}/app/.claude/commands/release-it.md` };
+  return { ...home, id, command: `${home.path}/app/.claude/commands/release-it.md` };
 }
 
 describe('undo', () => {
   test('shows what goes, asks and takes it back', async () => {
-    const { home, id, path } = await applied();
-    using _ = home;
+    using home = await applied();
     const confirm = async (question: string) => question === 'Take this back?';
-    const { stdout, stderr, code } = await call(home, [id.slice(0, 5)], { isInteractive: true, confirm });
-    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
-    expect(stdout).toContain(`--- ${path}\n+++ /dev/null\n`);
+    const stdout = printed(await call(home, [home.id.slice(0, 5)], { isInteractive: true, confirm }));
+    expect(stdout).toContain(`--- ${home.command}\n+++ /dev/null\n`);
     expect(stdout).toEndWith('Undone: "Release" waits for a decision again.\n');
     expect(existsSync(`${home.path}/app/.claude`)).toBe(false);
-    expect(storedSuggestion(home, id)).toMatchObject({ status: 'shown', applied: null });
-    expect(feedbackOf(home)).toEqual([`accepted ${id}`, `undone ${id}`]);
+    expect(storedSuggestion(home, home.id)).toMatchObject({ status: 'shown', applied: null });
+    expect(feedbackOf(home)).toEqual([`accepted ${home.id}`, `undone ${home.id}`]);
   });
 
   test('changes nothing without an answer, or when the answer is no', async () => {
-    const { home, id, path } = await applied();
-    using _ = home;
-    const nobody = await call(home, [id]);
+    using home = await applied();
+    const nobody = await call(home, [home.id]);
     expect(nobody.code).toBe(1);
     expect(nobody.stderr).toContain('nobody can be asked here. Pass --yes');
-    expect((await call(home, [id], { isInteractive: true })).code).toBe(1);
-    const json = await call(home, [id, '--json']);
+    expect((await call(home, [home.id], { isInteractive: true })).code).toBe(1);
+    const json = await call(home, [home.id, '--json']);
     expect(json).toMatchObject({ code: 1, stderr: '' });
-    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'not-confirmed', id });
-    expect(existsSync(path)).toBe(true);
-    expect(storedSuggestion(home, id).status).toBe('applied');
+    expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'not-confirmed', id: home.id });
+    expect(existsSync(home.command)).toBe(true);
+    expect(storedSuggestion(home, home.id).status).toBe('applied');
   });
 
   test('says what to do about what was edited since', async () => {
-    const { home, id, path } = await applied();
-    using _ = home;
-    appendFileSync(path, 'mine\n');
-    const { stderr, code } = await call(home, [id, '--yes']);
+    using home = await applied();
+    appendFileSync(home.command, 'mine\n');
+    const { stderr, code } = await call(home, [home.id, '--yes']);
     expect(code).toBe(1);
     expect(stderr).toContain(
-      `"${path}" was changed since; remove it, or keep it under another name, and then run this again`,
+      `"${home.command}" was changed since; remove it, or keep it under another name, and then run this again`,
     );
-    expect(existsSync(path)).toBe(true);
-    const json = await call(home, [id, '--yes', '--json']);
+    expect(existsSync(home.command)).toBe(true);
+    const json = await call(home, [home.id, '--yes', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'refused' });
     expect(json).toMatchObject({ code: 1, stderr: '' });
-    renameSync(path, `${home.path}/app/.claude/commands/mine.md`);
-    expect((await call(home, [id, '--yes'])).code).toBe(0);
+    renameSync(home.command, `${home.path}/app/.claude/commands/mine.md`);
+    expect((await call(home, [home.id, '--yes'])).code).toBe(0);
     expect(readdirSync(`${home.path}/app/.claude/commands`)).toEqual(['mine.md']);
   });
 
@@ -76,10 +67,9 @@ describe('undo', () => {
     const first = seedSuggestion(home, RULE, { project: 'app', projectPath: `${home.path}/app` });
     const second = seedSuggestion(home, RULE);
     for (const { id } of [first, second])
-      expect((await callHere(applyCommand, [id, '--yes'], worldOf(home))).code).toBe(0);
+      expect((await callHere(applyCommand, [id, '--yes'], inApp(home))).code).toBe(0);
     const path = `${home.path}/app/.claude/CLAUDE.md`;
-    const { stdout, code } = await call(home, [first.id]);
-    expect(code).toBe(0);
+    const stdout = printed(await call(home, [first.id]));
     expect(stdout).toStartWith(`The rule stays in "${path}": another suggestion`);
     expect(readFileSync(path, 'utf8')).toContain(RULE.rule);
     expect((await call(home, [second.id, '--yes'])).code).toBe(0);
@@ -90,9 +80,8 @@ describe('undo', () => {
     using home = temporaryHome();
     mkdirSync(`${home.path}/app`);
     const { id } = seedSuggestion(home, SKILL);
-    await callHere(dismissCommand, [id], worldOf(home));
-    const { stdout, code } = await call(home, [id, '--json']);
-    expect(code).toBe(0);
+    await callHere(dismissCommand, [id], inApp(home));
+    const stdout = printed(await call(home, [id, '--json']));
     expect(JSON.parse(stdout)).toEqual({ kind: 'undone', id, type: 'skill', diff: '', notes: [] });
     expect(storedSuggestion(home, id).status).toBe('shown');
   });

@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { uninstallCommand } from '../../src/cli/uninstall.ts';
-import { temporaryHome } from '../support/home.ts';
+import { uninstallCommand } from '../../src/cli/install.ts';
+import { type Home, temporaryHome } from '../support/home.ts';
 import { seedErrors } from '../support/seed.ts';
-import { call, callHere } from './call.ts';
+import { call, callHere, refused, terminal } from './call.ts';
 
 const SETTINGS = '{ "model" : "opus" } // mine\n';
+/** A home with the program installed, and something learned if that is asked for. */
+async function installed(...learned: { error: string }[]): Promise<Home> {
+  const home = temporaryHome();
+  await call(home, ['install', '--client-version', '2.1.328']);
+  if (learned.length > 0) seedErrors(home.paths, learned);
+  return home;
+}
 const names = (path: string) => readdirSync(path, { recursive: true, encoding: 'utf8' }).sort();
 
 describe('uninstall', () => {
@@ -20,25 +27,19 @@ describe('uninstall', () => {
     expect(first.stdout).toContain(`restored ${settings}\n`);
     expect(names(home.path)).toEqual(before);
     expect(readFileSync(settings, 'utf8')).toBe(SETTINGS);
-    expect(await call(home, ['uninstall'])).toMatchObject({
-      exitCode: 0,
-      stderr: '',
-      stdout: 'Nothing to remove: self-generation is not installed.\n',
-    });
+    const stdout = 'Nothing to remove: self-generation is not installed.\n';
+    expect(await call(home, ['uninstall'])).toMatchObject({ exitCode: 0, stderr: '', stdout });
   });
 
   test('run from the installed program it removes that very program', async () => {
-    using home = temporaryHome();
-    await call(home, ['install', '--client-version', '2.1.328']);
+    using home = await installed();
     const child = Bun.spawn([home.paths.binary, 'uninstall'], { env: { HOME: home.path }, stdin: 'ignore' });
     expect(await child.exited).toBe(0);
     expect(names(home.path)).toEqual([]);
   });
 
   test('keeps what was learned and says so; --purge removes it', async () => {
-    using home = temporaryHome();
-    await call(home, ['install', '--client-version', '2.1.328']);
-    seedErrors(home.paths, [{ error: 'Error: a' }]);
+    using home = await installed({ error: 'Error: a' });
     const dry = await call(home, ['uninstall', '--purge', '--dry-run']);
     expect(dry.stdout).toStartWith('Nothing was changed. Uninstall would do this:\n');
     expect(existsSync(home.paths.binary)).toBe(true);
@@ -50,17 +51,11 @@ describe('uninstall', () => {
   });
 
   test('asks on a terminal before what was learned goes, and with --yes nobody', async () => {
-    using home = temporaryHome();
-    await call(home, ['install', '--client-version', '2.1.328']);
-    seedErrors(home.paths, [{ error: 'Error: a' }]);
+    using home = await installed({ error: 'Error: a' });
     const questions: string[] = [];
-    const asked = {
-      env: { HOME: home.path },
-      isInteractive: true,
-      confirm: async (question: string) => questions.push(question) === 0,
-    };
+    const asked = { ...terminal(false, questions), env: { HOME: home.path } };
     const purge = (...words: string[]) => callHere(uninstallCommand, ['--purge', ...words], asked);
-    expect(await purge()).toEqual({ code: 1, stdout: '', stderr: 'Nothing was changed.\n' });
+    expect(await purge()).toEqual(refused(1, 'Nothing was changed.\n'));
     expect(existsSync(home.paths.binary)).toBe(true);
     expect(await purge('--yes')).toMatchObject({ code: 0, stderr: '' });
     expect(existsSync(home.paths.home)).toBe(false);
@@ -70,12 +65,12 @@ describe('uninstall', () => {
   });
 
   test('exits with 1 for settings that are broken, and leaves the program that they name', async () => {
-    using home = temporaryHome();
-    await call(home, ['install', '--client-version', '2.1.328']);
+    using home = await installed();
     home.put('.claude/settings.json', '{ "hooks": ');
     const { stdout, stderr, exitCode } = await call(home, ['uninstall']);
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 1 });
     expect(stderr).toContain('error: Cannot take the hooks out of ');
+    expect(stderr).toEndWith('Correct that and run the command again.\n');
     expect(existsSync(home.paths.binary)).toBe(true);
     const json = await call(home, ['uninstall', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'failed' });

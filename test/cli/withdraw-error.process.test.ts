@@ -5,7 +5,7 @@ import { type Home, readRows, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { withDatabase } from '../support/seed.ts';
 import { LESSON, LESSON_ERROR } from '../support/suggestions.ts';
-import { callHere } from './call.ts';
+import { callHere, printed } from './call.ts';
 
 const errors = (home: Home, words: readonly string[]) =>
   callHere(errorsCommand, words, { env: { HOME: home.path }, cwd: PROJECT });
@@ -13,52 +13,34 @@ const errors = (home: Home, words: readonly string[]) =>
 const COMMANDS = '`npm run test`';
 
 /** A home in which agents are told a model's lesson. */
-function telling(): { home: Home; id: string } {
+function telling(): Home & { readonly id: string } {
   const home = temporaryHome();
   const { kind, confidence, evidence } = LESSON.lesson;
   const id = withDatabase(home.paths, (db) => {
-    saveModelLesson(
-      {
-        key: LESSON_ERROR,
-        said: LESSON_ERROR,
-        projectPath: PROJECT,
-        advice: COMMANDS,
-        kind,
-        confidence,
-        evidence,
-        ts: '2026-11-20T09:00:00.000Z',
-        by: 'model',
-      },
-      db,
-    );
+    const names = { key: LESSON_ERROR, said: LESSON_ERROR, projectPath: PROJECT, advice: COMMANDS };
+    const ts = '2026-11-20T09:00:00.000Z';
+    saveModelLesson({ ...names, kind, confidence, evidence, ts, by: 'model' }, db);
     return listModelLessons(PROJECT, db)[0]?.id;
   });
-  return { home, id: String(id) };
+  return { ...home, id: String(id) };
 }
 
 describe('errors withdraw', () => {
   test('ends the telling, and says what was told', async () => {
-    const { home, id } = telling();
-    using _ = home;
+    using home = telling();
+    const { id } = home;
     expect((await errors(home, ['show', id])).stdout).toContain('written by a model');
-    const { code, stdout } = await errors(home, ['withdraw', id]);
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringContaining(`Withdrawn: worked here (learnt by a model): ${COMMANDS}. `),
-    ]);
+    const told = `Withdrawn: worked here (learnt by a model): ${COMMANDS}. `;
+    expect(printed(await errors(home, ['withdraw', id]))).toStartWith(told);
+    const evidence = expect.stringContaining('"withdrawnBy":"user"');
     expect(readRows(home.paths, 'SELECT resolution, resolved_by, state, evidence FROM error_kb')).toEqual([
-      {
-        resolution: null,
-        resolved_by: null,
-        state: 'withdrawn',
-        evidence: expect.stringContaining('"withdrawnBy":"user"'),
-      },
+      { resolution: null, resolved_by: null, state: 'withdrawn', evidence },
     ]);
   });
 
   test('prints that as JSON', async () => {
-    const { home, id } = telling();
-    using _ = home;
+    using home = telling();
+    const { id } = home;
     expect(JSON.parse((await errors(home, ['withdraw', id, '--json'])).stdout)).toEqual({
       kind: 'withdrawn',
       id: Number(id),
@@ -67,8 +49,8 @@ describe('errors withdraw', () => {
   });
 
   test('a person may write anew what helps', async () => {
-    const { home, id } = telling();
-    using _ = home;
+    using home = telling();
+    const { id } = home;
     await errors(home, ['withdraw', id]);
     await errors(home, ['resolve', id, 'leave out rtk']);
     expect(readRows(home.paths, 'SELECT resolved_by, state FROM error_kb')).toEqual([

@@ -6,5 +6,6 @@ export async function offlineSuite(prepare: () => Promise<unknown>): Promise<typ
   const entry = await enterNamespace(prepare);
   if (entry.kind === 'ended') process.exit(entry.exitCode);
   if (entry.kind === 'refused') console.log(`SKIPPED: ${entry.reason}`);
-  return entry.kind === 'refused' ? (describe.skip as typeof describe) : describe;
+  const suite = entry.kind === 'refused' ? describe.skip : describe;
+  return suite as typeof describe;
 }

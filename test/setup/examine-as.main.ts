@@ -1,5 +1,5 @@
 import { examine } from '../../src/setup/doctor.ts';
-import { runCommand } from '../../src/system/run-command.ts';
+import { EXAMINED } from '../support/installed.ts';
 
 /**
  * What doctor finds in the HOME of this process, as another user, as JSON:
@@ -8,14 +8,5 @@ import { runCommand } from '../../src/system/run-command.ts';
  */
 const [uid = '', executablePath = ''] = process.argv.slice(2);
 process.setuid?.(Number(uid));
-const checks = await examine({
-  env: process.env,
-  platform: 'linux',
-  executablePath,
-  isCompiled: true,
-  live: false,
-  now: new Date(),
-  run: runCommand,
-  onStart: () => {},
-});
+const checks = await examine({ ...EXAMINED, env: process.env, executablePath, now: new Date() });
 console.log(JSON.stringify(checks));

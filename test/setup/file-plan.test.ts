@@ -28,14 +28,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const file = (name: string, changes: Partial<FileChange> = {}): FileChange => ({
-  path: at(name),
-  before: undefined,
-  after: 'new',
-  mode: 0o644,
-  what: 'rule',
-  ...changes,
-});
+const file = (name: string, changes: Partial<FileChange> = {}): FileChange => {
+  return { path: at(name), before: undefined, after: 'new', mode: 0o644, what: 'rule', ...changes };
+};
 
 function changed(changes: Partial<FilePlan>): () => void {
   return perform({ ...NO_CHANGE, ...changes }).rollBack;
@@ -80,12 +75,8 @@ describe('perform()', () => {
       ],
       removes: [at('gone')],
     });
-    expect(treeBelow(root)).toEqual({
-      a: 'directory 755',
-      'a/b': 'directory 755',
-      'a/b/new': 'file 644 new',
-      kept: 'file 640 changed',
-    });
+    const made = { a: 'directory 755', 'a/b': 'directory 755', 'a/b/new': 'file 644 new' };
+    expect(treeBelow(root)).toEqual({ ...made, kept: 'file 640 changed' });
     rollBack();
     expect(treeBelow(root)).toEqual(before);
   });
@@ -164,30 +155,21 @@ describe('diffOf()', () => {
       file('a'),
       file('b', { before: '1\n2\n', after: '1\n3\n' }),
       file('c', { before: 'x\n', after: undefined }),
-      file('d', { what: 'manifest' }),
-      file('e', { what: 'backup' }),
-      file('f', { before: 'x', after: 'x' }),
+      ...[
+        file('d', { what: 'manifest' }),
+        file('e', { what: 'backup' }),
+        file('f', { before: 'x', after: 'x' }),
+      ],
     ];
-    expect(diffOf({ ...NO_CHANGE, files }).replaceAll(root, '')).toBe(
-      [
-        '--- /dev/null',
-        '+++ /a',
-        '@@ -0,0 +1,1 @@',
-        '+new',
-        '\\ No newline at end of file',
-        '--- /b',
-        '+++ /b',
-        '@@ -1,2 +1,2 @@',
-        ' 1',
-        '-2',
-        '+3',
-        '--- /c',
-        '+++ /dev/null',
-        '@@ -1,1 +0,0 @@',
-        '-x',
-        '',
-      ].join('\n'),
-    );
+    expect(
+      diffOf({ ...NO_CHANGE, files })
+        .replaceAll(root, '')
+        .split('\n'),
+    ).toEqual([
+      ...['--- /dev/null', '+++ /a', '@@ -0,0 +1,1 @@', '+new', '\\ No newline at end of file'],
+      ...['--- /b', '+++ /b', '@@ -1,2 +1,2 @@', ' 1', '-2', '+3'],
+      ...['--- /c', '+++ /dev/null', '@@ -1,1 +0,0 @@', '-x', ''],
+    ]);
     expect(diffOf(NO_CHANGE)).toBe('');
   });
 
@@ -203,28 +185,18 @@ describe('planRestore()', () => {
   const saved = () =>
     ({ kind: 'saved', backup: putFile(at('copy'), 'mine'), sha256: sha256('mine') }) as const;
   const absent = { kind: 'absent' } as const;
-  const rows: [string, string, Parameters<typeof planRestore>[0], Partial<FileChange>][] = [
-    [
-      'removes what nobody has touched',
-      'ours',
-      { path: '', before: absent, writtenSha256: sha256('ours') },
-      { after: undefined },
-    ],
-    ['removes what is empty without ours', 'ours', { path: '', before: absent }, { after: undefined }],
-    ['keeps an empty file that was there', 'ours', { path: '' }, { after: '' }],
-    [
-      'takes ours out of what has changed',
-      'ours+',
-      { path: '', before: absent, writtenSha256: sha256('ours') },
-      { after: '+' },
-    ],
-    ['leaves what has nothing of ours', 'mine', { path: '', before: absent }, { after: 'mine' }],
+  const ours = { before: absent, writtenSha256: sha256('ours') };
+  const rows: [string, text: string, record: object, after: string | undefined][] = [
+    ['removes what nobody has touched', 'ours', ours, undefined],
+    ['removes what is empty without ours', 'ours', { before: absent }, undefined],
+    ['keeps an empty file that was there', 'ours', {}, ''],
+    ['takes ours out of what has changed', 'ours+', ours, '+'],
+    ['leaves what has nothing of ours', 'mine', { before: absent }, 'mine'],
   ];
-  for (const [name, text, record, expected] of rows) {
+  for (const [name, text, record, after] of rows) {
     test(name, () => {
       const path = putFile(at('a'), text);
-      const planned = { path, before: text, ...expected };
-      expect(planRestore({ ...record, path }, 'rule', removal)).toMatchObject(planned);
+      expect(planRestore({ ...record, path }, 'rule', removal)).toMatchObject({ path, before: text, after });
     });
   }
 

@@ -21,77 +21,62 @@ const OWNER: Owner = {
 describe('recogniseEntry()', () => {
   const own = 'ours prompt-logger';
   const old = 'predecessor prompt-logger';
-  const rows: [string, Record<string, unknown>, string | undefined][] = [
-    ['exec form', { command: BINARY, args: ['hook', 'prompt-logger'] }, own],
-    ['shell form', { command: `'${BINARY}' hook prompt-logger` }, own],
-    ['unquoted', { command: `${BINARY} hook prompt-logger` }, own],
-    ['double quotes', { command: `"${BINARY}" hook 'prompt-logger'` }, own],
+  const line = (command: string) => ({ command });
+  const words = (...args: unknown[]) => ({ command: BINARY, args });
+  const script = (name: string) => line(`node ${HOME}/.self-generation/hooks/${name}`);
+  const applied = `applied ${ID}`;
+  const known: [string, Record<string, unknown>, string][] = [
+    ['exec form', words('hook', 'prompt-logger'), own],
+    ['shell form', line(`'${BINARY}' hook prompt-logger`), own],
+    ['unquoted', line(`${BINARY} hook prompt-logger`), own],
+    ['double quotes', line(`"${BINARY}" hook 'prompt-logger'`), own],
     [
       '$HOME in double quotes',
-      { command: '"$HOME/.self-generation/hooks/self-generation" hook prompt-logger' },
+      line('"$HOME/.self-generation/hooks/self-generation" hook prompt-logger'),
       own,
     ],
-    [
-      'another binary',
-      { command: `${HOME}/x/.self-generation/hooks/self-generation hook prompt-logger` },
-      undefined,
-    ],
-    ['a path inside ours', { command: `${HOME}/.self-generation/mine.sh` }, undefined],
-    ['an unknown hook', { command: BINARY, args: ['hook', 'mine'] }, undefined],
-    ['more arguments', { command: BINARY, args: ['hook', 'prompt-logger', '-v'] }, undefined],
-    ['another command of ours', { command: BINARY, args: ['doctor'] }, undefined],
-    ['a second command behind it', { command: `'${BINARY}' hook prompt-logger; rm x` }, undefined],
-    ['a pipe', { command: `${BINARY} hook prompt-logger | tee x` }, undefined],
-    ['a comment behind it', { command: `${BINARY} hook prompt-logger # mine` }, undefined],
-    ['an open quote', { command: `'${BINARY} hook prompt-logger` }, undefined],
-    ['another type', { type: 'prompt', command: BINARY, args: ['hook', 'prompt-logger'] }, undefined],
-    ['arguments that are not texts', { command: BINARY, args: ['hook', 1] }, undefined],
-    ['an applied hook, exec form', { command: BINARY, args: ['hook', 'applied', ID] }, `applied ${ID}`],
-    ['an applied hook, shell form', { command: `'${BINARY}' hook applied ${ID}` }, `applied ${ID}`],
-    ['one of an earlier version', { command: BINARY, args: ['hook', 'script', ID] }, `applied ${ID}`],
-    ['an applied hook without an id', { command: BINARY, args: ['hook', 'applied'] }, undefined],
-    [
-      'an applied hook whose id leads elsewhere',
-      { command: BINARY, args: ['hook', 'applied', '../s123'] },
-      undefined,
-    ],
-    [
-      'an applied hook with more arguments',
-      { command: BINARY, args: ['hook', 'applied', ID, ID] },
-      undefined,
-    ],
-    [
-      'an applied hook of another binary',
-      { command: '/usr/bin/x', args: ['hook', 'applied', ID] },
-      undefined,
-    ],
-    ['predecessor', { command: `node ${HOME}/.self-generation/hooks/prompt-logger.mjs` }, old],
-    ['predecessor with $HOME', { command: 'node "$HOME"/.self-generation/hooks/prompt-logger.mjs' }, old],
+    ['an applied hook, exec form', words('hook', 'applied', ID), applied],
+    ['an applied hook, shell form', line(`'${BINARY}' hook applied ${ID}`), applied],
+    ['one of an earlier version', words('hook', 'script', ID), applied],
+    ['predecessor', script('prompt-logger.mjs'), old],
+    ['predecessor with $HOME', line('node "$HOME"/.self-generation/hooks/prompt-logger.mjs'), old],
     [
       'predecessor with braces',
-      { command: 'node $'.concat('{HOME}/.self-generation/hooks/prompt-logger.mjs') },
+      line('node $'.concat('{HOME}/.self-generation/hooks/prompt-logger.mjs')),
       old,
     ],
-    ['a script of the user', { command: `node ${HOME}/.self-generation/hooks/mine.mjs` }, undefined],
-    ['a generated script', { command: `node ${HOME}/.self-generation/hooks/auto/workflow-1.mjs` }, undefined],
-    ['a foreign home', { command: 'node /home/you/.self-generation/hooks/prompt-logger.mjs' }, undefined],
-    ['$HOMER', { command: 'node $HOMER/.self-generation/hooks/prompt-logger.mjs' }, undefined],
   ];
-  for (const [name, found, expected] of rows) {
+  const foreign: [string, Record<string, unknown>][] = [
+    ['another binary', line(`${HOME}/x/.self-generation/hooks/self-generation hook prompt-logger`)],
+    ['a path inside ours', line(`${HOME}/.self-generation/mine.sh`)],
+    ['an unknown hook', words('hook', 'mine')],
+    ['more arguments', words('hook', 'prompt-logger', '-v')],
+    ['another command of ours', words('doctor')],
+    ['a second command behind it', line(`'${BINARY}' hook prompt-logger; rm x`)],
+    ['a pipe', line(`${BINARY} hook prompt-logger | tee x`)],
+    ['a comment behind it', line(`${BINARY} hook prompt-logger # mine`)],
+    ['an open quote', line(`'${BINARY} hook prompt-logger`)],
+    ['another type', { ...words('hook', 'prompt-logger'), type: 'prompt' }],
+    ['arguments that are not texts', words('hook', 1)],
+    ['an applied hook without an id', words('hook', 'applied')],
+    ['an applied hook whose id leads elsewhere', words('hook', 'applied', '../s123')],
+    ['an applied hook with more arguments', words('hook', 'applied', ID, ID)],
+    ['an applied hook of another binary', { command: '/usr/bin/x', args: ['hook', 'applied', ID] }],
+    ['a script of the user', script('mine.mjs')],
+    ['a generated script', script('auto/workflow-1.mjs')],
+    ['a foreign home', line('node /home/you/.self-generation/hooks/prompt-logger.mjs')],
+    ['$HOMER', line('node $HOMER/.self-generation/hooks/prompt-logger.mjs')],
+  ];
+  for (const [name, found, expected] of [...known, ...foreign]) {
     test(`says ${expected ?? 'foreign'} to ${name}`, () => {
-      const result = recogniseEntry({ type: 'command', ...found }, OWNER);
-      expect(result && `${result.kind} ${result.kind === 'applied' ? result.id : result.name}`).toBe(
-        expected,
-      );
+      const { kind, ...who } = recogniseEntry({ type: 'command', ...found }, OWNER) ?? {};
+      expect(kind && [kind, ...Object.values(who)].join(' ')).toBe(expected);
     });
   }
 
   test('compares Windows paths as Windows does', () => {
-    const owner = {
-      ...OWNER,
-      binaries: ['C:\\Users\\me/.self-generation/hooks/self-generation.exe'],
-      platform: 'win32',
-    };
+    const binaries = ['C:\\Users\\me/.self-generation/hooks/self-generation.exe'];
+    const owner = { ...OWNER, binaries, platform: 'win32' };
     const command = '"c:/users/ME/.self-generation\\hooks\\self-generation.exe" hook tool-logger';
     expect(recogniseEntry({ command }, owner)).toEqual({ kind: 'ours', name: 'tool-logger' });
   });
@@ -105,14 +90,14 @@ describe('recogniseEntry()', () => {
 });
 
 describe('wantedEntry()', () => {
-  const rows: [string, Invocation][] = [
-    ['exec on Linux', { binary: BINARY, form: 'exec', platform: 'linux' }],
-    ['shell on Linux', { binary: "/home/o'neil $x/a b", form: 'shell', platform: 'linux' }],
-    ['exec on Windows', { binary: 'C:\\Jo Do\\x.exe', form: 'exec', platform: 'win32' }],
-    ['shell on Windows', { binary: 'C:\\Jo Do\\x.exe', form: 'shell', platform: 'win32' }],
+  const rows: Invocation[] = [
+    { binary: BINARY, form: 'exec', platform: 'linux' },
+    { binary: "/home/o'neil $x/a b", form: 'shell', platform: 'linux' },
+    { binary: 'C:\\Jo Do\\x.exe', form: 'exec', platform: 'win32' },
+    { binary: 'C:\\Jo Do\\x.exe', form: 'shell', platform: 'win32' },
   ];
-  for (const [name, invocation] of rows) {
-    test(`is recognised as ours: ${name}`, () => {
+  for (const invocation of rows) {
+    test(`is recognised as ours: ${invocation.form} on ${invocation.platform}`, () => {
       const owner = { ...OWNER, binaries: [invocation.binary], platform: invocation.platform };
       for (const hook of HOOKS) {
         const found = recogniseEntry(wantedEntry(hook, invocation), owner);

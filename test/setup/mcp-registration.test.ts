@@ -1,42 +1,21 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parse } from 'jsonc-parser';
 import { commandText } from '../../src/clients/claude/setup.ts';
 import { isRecord } from '../../src/core/guards.ts';
 import { checkMcp } from '../../src/setup/check-installation.ts';
 import type { InstallOptions } from '../../src/setup/install.ts';
-import type { UninstallOptions } from '../../src/setup/uninstall.ts';
-import { realPath } from '../../src/system/atomic-file.ts';
 import type { RunCommand } from '../../src/system/run-command.ts';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
-import { installedIn, uninstallIn } from '../support/installed.ts';
+import { installedIn } from '../support/installed.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
+import { useMachine } from './machine.ts';
 
-let root = '';
-let home = '';
-const binary = () => join(home, '.self-generation', 'hooks', 'self-generation');
-const inHome = (name: string) => join(home, name);
-
-beforeEach(() => {
-  root = realPath(mkdtempSync(join(tmpdir(), 'mcp-registration-')));
-  home = join(root, 'home');
-  mkdirSync(home);
-  putFile(join(root, 'dist', 'self-generation'), 'program');
-});
-afterEach(() => rmSync(root, { recursive: true, force: true }));
-
-type Env = Record<string, string>;
-const homeEnv = (): Env => ({ HOME: home, PATH: '/nowhere' });
-const installed = (changes: Partial<InstallOptions> = {}) => installedIn(home, changes);
-
-function removed(changes: Partial<UninstallOptions> = {}) {
-  const report = uninstallIn(home, changes);
-  if (report.kind === 'failed') throw new Error(`${report.action}: ${report.reason}`);
-  return report;
-}
+const at = useMachine();
+const { inHome, removed } = at;
+const binary = () => at.state('hooks', 'self-generation');
+const installed = (changes: Partial<InstallOptions> = {}) => installedIn(at.home, changes);
 
 /** How Gemini CLI is told to hand a key on. */
 const HANDED_ON = `\${OPENAI_API_KEY:-}`;
@@ -47,40 +26,34 @@ const FILES: Readonly<
 > = {
   claude: {
     name: '.claude.json',
-    entry: (text) => at(parse(text), 'mcpServers'),
-    wanted: () => ({ type: 'stdio', command: binary(), args: ['mcp'], env: {} }),
+    entry: (text) => serverIn(parse(text), 'mcpServers'),
+    wanted: () => ({ type: 'stdio', ...started(), env: {} }),
   },
   codex: {
     name: '.codex/config.toml',
-    entry: (text) => at(Bun.TOML.parse(text), 'mcp_servers'),
-    wanted: () => ({
-      command: binary(),
-      args: ['mcp'],
-      env_vars: expect.arrayContaining(['OPENAI_API_KEY']),
-    }),
+    entry: (text) => serverIn(Bun.TOML.parse(text), 'mcp_servers'),
+    wanted: () => ({ ...started(), env_vars: expect.arrayContaining(['OPENAI_API_KEY']) }),
   },
   gemini: {
     name: '.gemini/settings.json',
-    entry: (text) => at(parse(text), 'mcpServers'),
-    wanted: () => ({
-      command: binary(),
-      args: ['mcp'],
-      env: expect.objectContaining({ OPENAI_API_KEY: HANDED_ON }),
-    }),
+    entry: (text) => serverIn(parse(text), 'mcpServers'),
+    wanted: () => ({ ...started(), env: expect.objectContaining({ OPENAI_API_KEY: HANDED_ON }) }),
   },
   opencode: {
     name: '.config/opencode/opencode.json',
-    entry: (text) => at(parse(text), 'mcp'),
+    entry: (text) => serverIn(parse(text), 'mcp'),
     wanted: () => ({ type: 'local', command: [binary(), 'mcp'] }),
   },
 };
+const started = () => ({ command: binary(), args: ['mcp'] });
 
-function at(value: unknown, holder: string): unknown {
+function serverIn(value: unknown, holder: string): unknown {
   const servers = isRecord(value) ? value[holder] : undefined;
   return isRecord(servers) ? servers['self-generation'] : undefined;
 }
 
-const read = (client: ClientName) => readFileSync(inHome(FILES[client].name), 'utf8');
+const fileOf = (client: ClientName) => inHome(FILES[client].name);
+const read = (client: ClientName) => readFileSync(fileOf(client), 'utf8');
 const entryOf = (client: ClientName) => FILES[client].entry(read(client));
 
 const PROVIDERS = `[model_providers.acme]
@@ -126,21 +99,21 @@ const FORMS = CLIENT_NAMES.flatMap((client) => {
 describe('install() with MCP', () => {
   for (const client of CLIENT_NAMES) {
     test(`registers with ${client} where it has no file, once, and uninstall leaves nothing`, async () => {
-      const before = treeBelow(root);
+      const before = treeBelow(at.root);
       expect((await installed({ mcp: [client] })).mcp).toEqual({ registered: [client], refused: [] });
       expect(entryOf(client)).toEqual(FILES[client].wanted());
       const again = await installed({ mcp: [client] });
       expect(again.upToDate).toBe(true);
       expect((await installed()).mcp.registered).toEqual([client]);
       removed();
-      expect(treeBelow(root)).toEqual(before);
+      expect(treeBelow(at.root)).toEqual(before);
     });
   }
 
   for (const { client, form, text } of FORMS) {
     test(`keeps every byte of ${form} of ${client}, and uninstall gives them back`, async () => {
-      putFile(inHome(FILES[client].name), text, 0o640);
-      const before = treeBelow(root);
+      putFile(fileOf(client), text, 0o640);
+      const before = treeBelow(at.root);
       await installed({ mcp: [client] });
       expect(entryOf(client)).toEqual(FILES[client].wanted());
       for (const line of text.replace('\ufeff', '').split(/\r?\n/)) {
@@ -148,16 +121,14 @@ describe('install() with MCP', () => {
         expect(read(client)).toContain(words);
       }
       expect(removed().warnings).toEqual([]);
-      expect(treeBelow(root)).toEqual(before);
+      expect(treeBelow(at.root)).toEqual(before);
     });
 
     test(`takes only our entry out of ${form} of ${client} that has changed since`, async () => {
-      putFile(inHome(FILES[client].name), text);
+      putFile(fileOf(client), text);
       await installed({ mcp: [client] });
-      const path = inHome(FILES[client].name);
-      const added = client === 'codex' ? '[added]\nx = 1\n' : undefined;
-      const written = read(client);
-      writeFileSync(path, added === undefined ? `${written}\n// added\n` : `${written}${added}`);
+      const path = fileOf(client);
+      writeFileSync(path, `${read(client)}${client === 'codex' ? '[added]\nx = 1\n' : '\n// added\n'}`);
       removed();
       const left = read(client);
       expect(FILES[client].entry(left)).toBeUndefined();
@@ -182,14 +153,14 @@ describe('install() with MCP', () => {
   }
 
   test('all: registers with the clients that are there', async () => {
-    for (const client of ['codex', 'opencode'] as const) putFile(inHome(FILES[client].name), '');
-    const before = treeBelow(root);
+    for (const client of ['codex', 'opencode'] as const) putFile(fileOf(client), '');
+    const before = treeBelow(at.root);
     const report = await installed({ mcp: 'all' });
     // Claude Code's directory is made for the hooks in any case.
     expect(report.mcp.registered).toEqual(['claude', 'codex', 'opencode']);
     expect(existsSync(inHome('.gemini'))).toBe(false);
     removed();
-    expect(treeBelow(root)).toEqual(before);
+    expect(treeBelow(at.root)).toEqual(before);
   });
 
   test('without it nothing is registered, and nothing is written down', async () => {
@@ -199,10 +170,10 @@ describe('install() with MCP', () => {
   });
 
   test('changes nothing in a dry run', async () => {
-    const before = treeBelow(root);
+    const before = treeBelow(at.root);
     const report = await installed({ mcp: CLIENT_NAMES, dryRun: true });
     expect(report.steps.filter(({ what }) => what === 'mcp')).toHaveLength(6);
-    expect(treeBelow(root)).toEqual(before);
+    expect(treeBelow(at.root)).toEqual(before);
   });
 
   const FOREIGN: Readonly<Record<ClientName, string>> = {
@@ -213,7 +184,7 @@ describe('install() with MCP', () => {
   };
   for (const client of CLIENT_NAMES) {
     test(`leaves a server of the same name alone that ${client} has from somebody else`, async () => {
-      putFile(inHome(FILES[client].name), FOREIGN[client]);
+      putFile(fileOf(client), FOREIGN[client]);
       const others = CLIENT_NAMES.filter((one) => one !== client);
       const report = await installed({ mcp: CLIENT_NAMES });
       expect(report.mcp.registered).toEqual(others);
@@ -232,9 +203,9 @@ describe('install() with MCP', () => {
   };
   for (const client of CLIENT_NAMES) {
     test(`says why it cannot register with ${client}, and registers with the others`, async () => {
-      putFile(inHome(FILES[client].name), BROKEN[client]);
+      putFile(fileOf(client), BROKEN[client]);
       const report = await installed({ mcp: CLIENT_NAMES });
-      expect(report.mcp.refused).toEqual([{ path: inHome(FILES[client].name), reason: expect.any(String) }]);
+      expect(report.mcp.refused).toEqual([{ path: fileOf(client), reason: expect.any(String) }]);
       expect(report.mcp.registered).toHaveLength(3);
       expect(read(client)).toBe(BROKEN[client]);
     });
@@ -246,28 +217,22 @@ describe('install() with MCP', () => {
     putFile(inHome('.codex'), 'a file');
     const report = await installed({ mcp: CLIENT_NAMES });
     expect(report.mcp.registered).toEqual(['claude', 'opencode']);
-    expect(report.mcp.refused.map(({ path }) => path)).toEqual(
-      [FILES.codex.name, FILES.gemini.name].map(inHome),
-    );
+    expect(report.mcp.refused.map(({ path }) => path)).toEqual((['codex', 'gemini'] as const).map(fileOf));
   });
 
   test('a file that may only be read keeps its mode', async () => {
     putFile(inHome('.gemini/settings.json'), '{}', 0o444);
-    const before = treeBelow(root);
+    const before = treeBelow(at.root);
     await installed({ mcp: ['gemini'] });
-    expect(treeBelow(root)['home/.gemini/settings.json']).toStartWith('file 444 ');
+    expect(treeBelow(at.root)['home/.gemini/settings.json']).toStartWith('file 444 ');
     removed();
-    expect(treeBelow(root)).toEqual(before);
+    expect(treeBelow(at.root)).toEqual(before);
   });
 
   test('keeps what the user has added to the entry, and renews the rest', async () => {
     await installed({ mcp: CLIENT_NAMES });
-    writeFileSync(
-      inHome('.gemini/settings.json'),
-      JSON.stringify({
-        mcpServers: { 'self-generation': { command: binary(), args: ['mcp', '--x'], trust: true } },
-      }),
-    );
+    const entry = { command: binary(), args: ['mcp', '--x'], trust: true };
+    writeFileSync(fileOf('gemini'), JSON.stringify({ mcpServers: { 'self-generation': entry } }));
     expect((await installed()).mcp.registered).toHaveLength(4);
     expect(entryOf('gemini')).toEqual({ ...FILES.gemini.wanted(), trust: true });
   });
@@ -275,7 +240,7 @@ describe('install() with MCP', () => {
   test.each(['claude', 'gemini', 'opencode'] as const)(
     'uninstall keeps comments that the user of %s has put beside our entry',
     async (client) => {
-      const path = inHome(FILES[client].name);
+      const path = fileOf(client);
       putFile(path, '{\n  "theme": "dark"\n}\n');
       await installed({ mcp: [client] });
       const holder = `"${holderOf(client)}": {`;
@@ -286,9 +251,19 @@ describe('install() with MCP', () => {
     },
   );
 
+  test.each(['claude', 'gemini', 'opencode'] as const)(
+    'uninstall takes away a file of %s that install made, however it has been written anew since',
+    async (client) => {
+      await installed({ mcp: [client] });
+      writeFileSync(fileOf(client), JSON.stringify(parse(read(client))));
+      removed();
+      expect(existsSync(fileOf(client))).toBe(false);
+    },
+  );
+
   test('hands on what the user has called the keys of providers, where the client hands on only what is named', async () => {
-    putFile(inHome(FILES.codex.name), PROVIDERS);
-    putFile(inHome(FILES.opencode.name), '{"provider":{"x":{"options":{"apiKey":"{env:HOUSE_PASS}"}}}}');
+    putFile(fileOf('codex'), PROVIDERS);
+    putFile(fileOf('opencode'), '{"provider":{"x":{"options":{"apiKey":"{env:HOUSE_PASS}"}}}}');
     await installed({ mcp: CLIENT_NAMES });
     const named = ['ACME_LOGIN', 'ACME_HEADER', 'HOUSE_PASS'];
     expect(entryOf('codex')).toMatchObject({ env_vars: expect.arrayContaining(named) });
@@ -302,7 +277,7 @@ describe('install() with MCP', () => {
   });
 
   test('uninstall takes away an object that install made, and leaves an empty one that was there', async () => {
-    const path = inHome(FILES.gemini.name);
+    const path = fileOf('gemini');
     for (const [text, left] of [
       ['{"theme": "dark"}', { theme: 'light' }],
       ['{"theme": "dark", "mcpServers": {}}', { theme: 'light', mcpServers: {} }],
@@ -321,10 +296,10 @@ describe('install() with MCP', () => {
     const entry = { command: binary(), args: ['mcp', '--old'], env: mine };
     const text = JSON.stringify({ mcpServers: { 'self-generation': entry } }, null, 2);
     for (const client of ['claude', 'gemini'] as const)
-      writeFileSync(inHome(FILES[client].name), text.replace('"args"', '// of the user\n      "args"'));
+      writeFileSync(fileOf(client), text.replace('"args"', '// of the user\n      "args"'));
     const environment = { type: 'local', command: [binary(), 'mcp', '--old'], environment: mine };
     writeFileSync(
-      inHome(FILES.opencode.name),
+      fileOf('opencode'),
       JSON.stringify({ mcp: { 'self-generation': { ...environment, enabled: false } } }),
     );
     await installed();
@@ -344,7 +319,7 @@ describe('install() with MCP', () => {
     const old = read('codex')
       .replace('args = ["mcp"]', 'args = [\n  "mcp",\n  "--old",\n]')
       .replace(/^env_vars = \[/m, 'env_vars = ["MINE", ');
-    writeFileSync(inHome(FILES.codex.name), old + theirs);
+    writeFileSync(fileOf('codex'), old + theirs);
     await installed();
     expect(entryOf('codex')).toEqual({
       ...FILES.codex.wanted(),
@@ -359,26 +334,16 @@ describe('install() with MCP', () => {
   });
 
   test('goes where CLAUDE_CONFIG_DIR, CODEX_HOME and XDG_CONFIG_HOME point, and uninstall knows it without them', async () => {
-    const before = treeBelow(root);
-    const env = {
-      ...homeEnv(),
-      CLAUDE_CONFIG_DIR: join(home, 'c'),
-      CODEX_HOME: join(home, 'x'),
-      XDG_CONFIG_HOME: join(home, 'config'),
-    };
+    const before = treeBelow(at.root);
+    const places = { CODEX_HOME: inHome('x'), XDG_CONFIG_HOME: inHome('config') };
+    const env = { ...at.env(), CLAUDE_CONFIG_DIR: inHome('c'), ...places };
     await installed({ mcp: ['claude', 'codex', 'opencode'], env });
-    for (const name of [
-      'c/.claude.json',
-      'c/commands/subagents.md',
-      'c/commands/stop.md',
-      'x/config.toml',
-      'config/opencode/opencode.json',
-    ]) {
+    const ofClaude = ['c/.claude.json', 'c/commands/subagents.md', 'c/commands/stop.md'];
+    for (const name of [...ofClaude, 'x/config.toml', 'config/opencode/opencode.json'])
       expect(existsSync(inHome(name))).toBe(true);
-    }
     expect(existsSync(inHome('.claude.json'))).toBe(false);
     removed();
-    expect(treeBelow(root)).toEqual(before);
+    expect(treeBelow(at.root)).toEqual(before);
   });
 
   test('uses the opencode.jsonc that is there', async () => {
@@ -386,17 +351,16 @@ describe('install() with MCP', () => {
     putFile(inHome('.config/opencode/opencode.jsonc'), text);
     await installed({ mcp: ['opencode'] });
     const written = readFileSync(inHome('.config/opencode/opencode.jsonc'), 'utf8');
-    expect(at(parse(written), 'mcp')).toEqual(FILES.opencode.wanted());
-    expect(existsSync(inHome(FILES.opencode.name))).toBe(false);
+    expect(serverIn(parse(written), 'mcp')).toEqual(FILES.opencode.wanted());
+    expect(existsSync(fileOf('opencode'))).toBe(false);
   });
 
   test('a moved state directory goes with the server, whose environment may lack it', async () => {
-    const env = { ...homeEnv(), SELF_GENERATION_HOME: join(home, 'state') };
+    const env = { ...at.env(), SELF_GENERATION_HOME: inHome('state') };
     await installed({ mcp: CLIENT_NAMES, env });
-    const moved = { SELF_GENERATION_HOME: join(home, 'state') };
-    expect(entryOf('claude')).toMatchObject({ env: moved });
-    expect(entryOf('codex')).toMatchObject({ env: moved });
-    expect(entryOf('gemini')).toMatchObject({ env: moved });
+    const moved = { SELF_GENERATION_HOME: inHome('state') };
+    for (const client of ['claude', 'codex', 'gemini'] as const)
+      expect(entryOf(client)).toMatchObject({ env: moved });
     expect(entryOf('opencode')).toMatchObject({ environment: moved });
   });
 
@@ -405,7 +369,7 @@ describe('install() with MCP', () => {
     rmSync(inHome('.self-generation/install.json'));
     removed();
     for (const client of CLIENT_NAMES) {
-      const path = inHome(FILES[client].name);
+      const path = fileOf(client);
       expect(existsSync(path) && readFileSync(path, 'utf8').includes('self-generation')).toBe(false);
     }
     expect(existsSync(inHome('.claude/commands/subagents.md'))).toBe(false);
@@ -413,12 +377,8 @@ describe('install() with MCP', () => {
 
   test('uninstall refuses while our server stands in a file that it cannot read, and removes nothing', async () => {
     await installed({ mcp: ['gemini'] });
-    writeFileSync(inHome(FILES.gemini.name), read('gemini').slice(0, -3));
-    const report = uninstallIn(home);
-    expect(report).toMatchObject({
-      kind: 'failed',
-      action: expect.stringContaining('take the MCP server out'),
-    });
+    writeFileSync(fileOf('gemini'), read('gemini').slice(0, -3));
+    expect(() => removed()).toThrow('take the MCP server out');
     expect(existsSync(binary())).toBe(true);
   });
 
@@ -427,7 +387,7 @@ describe('install() with MCP', () => {
     const rewritten = read('codex');
     const others =
       '[mcp_servers.self-generation.tools.agents_list]\napproval_mode = "approve"\n\n# of the other\n[mcp_servers.other]\ncommand = "x"\n';
-    writeFileSync(inHome(FILES.codex.name), `model = "m"\n\n${rewritten}\n${others}`);
+    writeFileSync(fileOf('codex'), `model = "m"\n\n${rewritten}\n${others}`);
     removed();
     expect(Bun.TOML.parse(read('codex'))).toEqual({ model: 'm', mcp_servers: { other: { command: 'x' } } });
     expect(read('codex')).toContain('# of the other\n[mcp_servers.other]');
@@ -466,12 +426,8 @@ for (const name of ['subagents', 'stop'] as const) {
     test('one that the user has changed stays when ours goes, and uninstall says so', async () => {
       await installed({ mcp: ['claude'] });
       writeFileSync(path(), `${ours}mine`);
-      expect(removed().steps).toContainEqual({
-        what: 'mcp',
-        path: path(),
-        change: 'kept',
-        note: 'you have changed it',
-      });
+      const kept = { what: 'mcp', path: path(), change: 'kept', note: 'you have changed it' } as const;
+      expect(removed().steps).toContainEqual(kept);
       expect(readFileSync(path(), 'utf8')).toBe(`${ours}mine`);
     });
   });
@@ -484,12 +440,8 @@ describe('checkMcp()', () => {
       : { kind: 'failed', reason: 'not asked for' };
   const check = (run = answering) =>
     checkMcp({
-      paths: pathsOf(home),
-      env: homeEnv(),
-      platform: 'linux',
-      run,
-      install: 'self-generation install',
-      now: new Date(),
+      ...{ paths: pathsOf(at.home), env: at.env(), platform: 'linux', now: new Date() },
+      ...{ run, install: 'self-generation install' },
     });
 
   test('says nothing where the server was never registered', async () => {
@@ -506,9 +458,9 @@ describe('checkMcp()', () => {
 
   test('warns of an entry that is gone, foreign, or not as it should be, and of a command that was changed', async () => {
     await installed({ mcp: CLIENT_NAMES });
-    rmSync(inHome(FILES.claude.name));
-    writeFileSync(inHome(FILES.codex.name), '[mcp_servers.self-generation]\ncommand = "other"\n');
-    writeFileSync(inHome(FILES.gemini.name), read('gemini').replace('"mcp"', '"mcp", "--x"'));
+    rmSync(fileOf('claude'));
+    writeFileSync(fileOf('codex'), '[mcp_servers.self-generation]\ncommand = "other"\n');
+    writeFileSync(fileOf('gemini'), read('gemini').replace('"mcp"', '"mcp", "--x"'));
     writeFileSync(inHome('.claude/commands/subagents.md'), 'mine');
     const checks = await check();
     expect(checks.map(({ status }) => status)).toEqual(['warning', 'warning', 'warning', 'warning']);
@@ -518,7 +470,7 @@ describe('checkMcp()', () => {
 
   test('names the key of a provider that was added later and is not handed on', async () => {
     await installed({ mcp: CLIENT_NAMES });
-    writeFileSync(inHome(FILES.codex.name), `${PROVIDERS}${read('codex')}`);
+    writeFileSync(fileOf('codex'), `${PROVIDERS}${read('codex')}`);
     const remedies = (await check()).map(({ detail, remedy }) => [detail, remedy]);
     const detail = (title: string) =>
       `${title} does not hand ACME_LOGIN, ACME_HEADER on to it, from which a provider takes its key`;

@@ -17,8 +17,9 @@ import {
 
 const HOME = '/home/me';
 const BINARY = `${HOME}/.self-generation/hooks/self-generation`;
-const FIRST: readonly Hook[] = HOOKS.filter((hook) => hook.name === 'prompt-logger');
-const GUIDE: readonly Hook[] = HOOKS.filter((hook) => hook.name === 'pre-tool-guide');
+const hooksNamed = (name: string): readonly Hook[] => HOOKS.filter((hook) => hook.name === name);
+const FIRST = hooksNamed('prompt-logger');
+const GUIDE = hooksNamed('pre-tool-guide');
 const MATCHER = GUIDE[0]?.matcher;
 
 function registration(changes: Partial<Registration> = {}): Registration {
@@ -62,28 +63,12 @@ function check(name: string, text: string, expected: string): void {
 }
 
 describe('registerHooks()', () => {
-  const lines = (indent: string, eol = '\n', close = '') =>
-    [
-      `"hooks": {`,
-      `  "UserPromptSubmit": [`,
-      `    {`,
-      `      "hooks": [`,
-      `        {`,
-      `          "type": "command",`,
-      `          "command": "${BINARY}",`,
-      `          "args": [`,
-      `            "hook",`,
-      `            "prompt-logger"`,
-      `          ],`,
-      `          "timeout": 5`,
-      `        }`,
-      `      ]`,
-      `    }`,
-      `  ]`,
-      `}${close}`,
-    ]
-      .map((line) => indent + line.replace(/^( {2})+/, (blanks) => indent.repeat(blanks.length / 2)))
-      .join(eol);
+  /** Our hook as it is written, and what stands behind it. */
+  const lines = (indent: string, eol = '\n', close = '') => {
+    const hooks = { UserPromptSubmit: [{ hooks: [entry('prompt-logger')] }] };
+    const whole = JSON.stringify({ hooks }, null, indent).split('\n').slice(1, -1);
+    return `${whole.join(eol)}${close}`;
+  };
 
   test('makes a whole file when there is none', () => {
     expect(edited(undefined)).toBe(`{\n${lines('  ')}\n}\n`);
@@ -122,68 +107,37 @@ describe('registerHooks()', () => {
   });
 
   test('leaves null and other garbage among the groups as it is', () => {
-    const groups = [
-      null,
-      5,
-      'x',
-      [],
-      {},
-      { hooks: null },
-      { hooks: [null, 7, { type: 'prompt' }, { command: 9 }] },
-    ];
+    const entries = { hooks: [null, 7, { type: 'prompt' }, { command: 9 }] };
+    const groups = [null, 5, 'x', [], {}, { hooks: null }, entries];
     const before = JSON.stringify({ hooks: { UserPromptSubmit: groups, Stop: null } }, null, 2);
     const after = edited(before);
     expect(hooksOf(after).UserPromptSubmit).toEqual([...groups, { hooks: [entry('prompt-logger')] }]);
     expect(unregistered(after)).toBe(before);
   });
 
-  const inPlace: [string, unknown[], unknown[]][] = [
-    ['another time limit', [{ hooks: [entry('prompt-logger', 60)] }], [{ hooks: [entry('prompt-logger')] }]],
-    [
-      'the shell form',
-      [{ hooks: [{ type: 'command', command: `'${BINARY}' hook prompt-logger`, timeout: 5 }] }],
-      [{ hooks: [entry('prompt-logger')] }],
-    ],
-    [
-      'a matcher that is not wanted',
-      [{ matcher: 'Bash', hooks: [entry('prompt-logger')] }],
-      [{ hooks: [entry('prompt-logger')] }],
-    ],
-    [
-      'two of ours',
-      [{ hooks: [entry('prompt-logger')] }, { hooks: [{ command: 'x' }, entry('prompt-logger', 9)] }],
-      [{ hooks: [entry('prompt-logger')] }, { hooks: [{ command: 'x' }] }],
-    ],
-    [
-      'ours beside a foreign hook',
-      [{ hooks: [{ command: 'a' }, entry('prompt-logger', 9), { command: 'b' }] }],
-      [{ hooks: [{ command: 'a' }, entry('prompt-logger'), { command: 'b' }] }],
-    ],
+  const own = entry('prompt-logger');
+  const late = entry('prompt-logger', 9);
+  const [a, b] = [{ command: 'a' }, { command: 'b' }];
+  const shell = { type: 'command', command: `'${BINARY}' hook prompt-logger`, timeout: 5 };
+  const old = { ...shell, command: 'node $HOME/.self-generation/hooks/prompt-logger.mjs' };
+  const only = [{ hooks: [own] }];
+  const inPlace: [string, before: unknown[], after: unknown[]][] = [
+    ['another time limit', [{ hooks: [late] }], only],
+    ['the shell form', [{ hooks: [shell] }], only],
+    ['a matcher that is not wanted', [{ matcher: 'Bash', hooks: [own] }], only],
+    ['two of ours', [{ hooks: [own] }, { hooks: [a, late] }], [{ hooks: [own] }, { hooks: [a] }]],
+    ['ours beside foreign hooks', [{ hooks: [a, late, b] }], [{ hooks: [a, own, b] }]],
     [
       'ours beside a foreign hook under the wrong matcher',
-      [{ matcher: 'X', hooks: [entry('prompt-logger'), { command: 'b' }] }],
-      [{ matcher: 'X', hooks: [{ command: 'b' }] }, { hooks: [entry('prompt-logger')] }],
+      [{ matcher: 'X', hooks: [own, b] }],
+      [{ matcher: 'X', hooks: [b] }, { hooks: [own] }],
     ],
+    ['another of our hooks in this event', [{ hooks: [entry('error-logger')] }], only],
+    ['the entry of the predecessor', [{ hooks: [old] }], only],
     [
-      'another of our hooks in this event',
-      [{ hooks: [entry('error-logger')] }],
-      [{ hooks: [entry('prompt-logger')] }],
-    ],
-    [
-      'the entry of the predecessor',
-      [
-        {
-          hooks: [
-            { type: 'command', command: 'node $HOME/.self-generation/hooks/prompt-logger.mjs', timeout: 5 },
-          ],
-        },
-      ],
-      [{ hooks: [entry('prompt-logger')] }],
-    ],
-    [
-      'keys that the user has added to our entry',
-      [{ hooks: [{ ...entry('prompt-logger', 9), statusMessage: 'noting' }] }],
-      [{ hooks: [{ ...entry('prompt-logger'), statusMessage: 'noting' }] }],
+      'keys of the user',
+      [{ hooks: [{ ...late, statusMessage: 'x' }] }],
+      [{ hooks: [{ ...own, statusMessage: 'x' }] }],
     ],
   ];
   for (const [name, before, after] of inPlace) {
@@ -227,11 +181,8 @@ describe('registerHooks()', () => {
       const text = edited('{}', { binary, form: 'shell', platform });
       return parse(text).hooks.UserPromptSubmit[0].hooks[0];
     };
-    expect(command("/home/o'neil $x/a b", 'linux')).toEqual({
-      type: 'command',
-      command: `'/home/o'\\''neil $x/a b' hook prompt-logger`,
-      timeout: 5,
-    });
+    const quoted = `'/home/o'\\''neil $x/a b' hook prompt-logger`;
+    expect(command("/home/o'neil $x/a b", 'linux')).toEqual({ type: 'command', command: quoted, timeout: 5 });
     const windows = 'C:\\Users\\Jo Do/.self-generation/hooks/self-generation.exe';
     expect(command(windows, 'win32').command).toBe(
       '"C:/Users/Jo Do/.self-generation/hooks/self-generation.exe" hook prompt-logger',
@@ -298,11 +249,7 @@ describe('inspectHooks()', () => {
   });
 });
 
-const APPLIED: AppliedRegistration = {
-  id: 's0a1b2c3d4',
-  event: 'UserPromptSubmit',
-  timeoutSeconds: 10,
-};
+const APPLIED: AppliedRegistration = { id: 's0a1b2c3d4', event: 'UserPromptSubmit', timeoutSeconds: 10 };
 
 describe('registerApplied()', () => {
   const withApplied = (text: string, hook = APPLIED, changes: Partial<Registration> = {}) => {

@@ -1,48 +1,38 @@
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { uninstallCommand } from '../../src/cli/uninstall.ts';
+import { uninstallCommand } from '../../src/cli/install.ts';
 import { withRuns } from '../../src/runs/store/rows.ts';
 import { changeRun } from '../../src/runs/store/runs.ts';
 import { prepareWorktree } from '../../src/runs/workspace/worktree.ts';
-import { realPath } from '../../src/system/atomic-file.ts';
 import { callHere } from '../cli/call.ts';
 import { accepted, ended, newRun, started } from '../runs/store/made-up.ts';
 import { pathsOf } from '../support/home.ts';
 import { installedIn } from '../support/installed.ts';
 import { madeRun } from '../support/made-run.ts';
 import { putFile, treeBelow } from '../support/tree.ts';
+import { useMachine } from './machine.ts';
 
 // Each starts dozens of git processes.
 setDefaultTimeout(30_000);
 
-let root = '';
-let home = '';
-const env = () => ({ HOME: home, PATH: process.env.PATH });
-const paths = () => pathsOf(home);
-
-beforeEach(async () => {
-  root = realPath(mkdtempSync(join(tmpdir(), 'uninstall-runs-')));
-  home = join(root, 'home');
-  putFile(join(root, 'dist', 'self-generation'), 'program');
-  mkdirSync(home);
-  await installedIn(home, { env: env() });
-});
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+const at = useMachine();
+const env = () => ({ HOME: at.home, PATH: process.env.PATH });
+const paths = () => pathsOf(at.home);
+beforeEach(async () => void (await installedIn(at.home, { env: env() })));
 
 /** Everything but what SQLite does around a database that is read. */
 function all() {
-  return Object.entries(treeBelow(root)).filter(([name]) => !/\.db-(wal|shm)$/.test(name));
+  return Object.entries(treeBelow(at.root)).filter(([name]) => !/\.db-(wal|shm)$/.test(name));
 }
 
 const call = (...words: string[]) =>
-  callHere(uninstallCommand, words, { env: env(), executablePath: paths().binary, cwd: root });
+  callHere(uninstallCommand, words, { env: env(), executablePath: paths().binary, cwd: at.root });
 
 /** A run that is done, with a working tree of its own in a real repository. */
 async function doneInTree(): Promise<{ path: string; repository: string }> {
-  const repository = join(root, 'app');
+  const repository = join(at.root, 'app');
   const git = (...args: string[]) => execFileSync('git', args, { cwd: repository, env: env() });
   if (!existsSync(repository)) {
     mkdirSync(repository);

@@ -18,6 +18,12 @@ export function installOptions(home: string, changes: Partial<InstallOptions> = 
   };
 }
 
+/** How doctor looks at the compiled program, but for whose and when. */
+export const EXAMINED = {
+  ...{ platform: 'linux', isCompiled: true, live: false },
+  ...{ run: runCommand, onStart: () => {} },
+};
+
 type Installed = Extract<InstallReport, { kind: 'done' }>;
 
 /** Installs it. @throws Error that says why it failed. */

@@ -13,11 +13,9 @@ export const attach = aboutRun({
   act: start,
 });
 
-async function start(
-  here: RunsHere,
-  { print }: JsonFlag & { readonly print?: true },
-  { run }: RunListing,
-): Promise<void> {
+type AttachFlags = JsonFlag & { readonly print?: true };
+
+async function start(here: RunsHere, { print }: AttachFlags, { run }: RunListing): Promise<void> {
   const { context, world, isJson } = here;
   const { id: runId, number, client, sessionId } = run;
   const answer = attachTo(run, print ? 'print' : 'start', world);

@@ -89,7 +89,7 @@ function infoJson(known: Known, { context }: RunsHere) {
 
 function infoText(known: Known, { context }: RunsHere): string {
   const { bold, dim } = context.colours;
-  const rows = [...seedRows(known, context.now().getTime()), ...furtherRows(known)];
+  const rows = rowsOf(known, context.now().getTime());
   const lines = rows.flatMap(([label, value]) => (value === null ? [] : `${label}: ${value}`));
   const events = known.events.length === 0 ? [] : ['Events:', ...known.events.map(eventLine)];
   return [bold('ℹ️ Subagent info'), ...lines, ...events.map(dim), ''].join('\n');
@@ -98,16 +98,22 @@ function infoText(known: Known, { context }: RunsHere): string {
 /** Null: nothing is said of it. */
 type Row = readonly [label: string, value: string | null];
 
-function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: number): Row[] {
-  const { run, turn } = listing;
+function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, nowMs: number): Row[] {
+  const { run, turn, usage, delivery } = listing;
+  const { requested, resolved, observed } = run.model;
+  const word = (text: string | null) => (text === null ? 'n/a' : visibleLine(text));
   const time = (ms: number | null) => (ms === null ? 'n/a' : `${isoTime(ms)} (${formatAge(nowMs - ms)})`);
+  const announced = turns.filter(({ kind }) => kind === 'announce').map(({ usage }) => usage);
+  const tokens = announced.reduce((sum, one) => sum + (one.inputTokens ?? 0) + (one.outputTokens ?? 0), 0);
+  const source = usage.costSource === 'priced' ? 'by the configured prices' : 'as the client says';
+  const handedOut = attempts === null ? '' : `, handed out ${attempts} times`;
   return [
     ['Status', `${stateWords(listing, queuePosition)}${hidesFailure(listing) ? ' (announce skipped)' : ''}`],
     ['Label', nameOf(run)],
     ['Task', safeLine(run.task)],
     ['Run', run.id],
     ['Session', visibleLine(run.childKey)],
-    ['SessionId', run.sessionId === null ? 'n/a' : visibleLine(run.sessionId)],
+    ['SessionId', word(run.sessionId)],
     ['Transcript', visibleLine(transcript)],
     ['Runtime', formatDuration(runtimeMs(turn, nowMs))],
     ['Created', time(run.createdAtMs)],
@@ -120,34 +126,6 @@ function seedRows({ listing, queuePosition, transcript, turns }: Known, nowMs: n
     ...turns.map(
       (one): Row => [`Message, turn ${one.number}`, one.kind === 'send' ? outcomeWords(one) : null],
     ),
-  ];
-}
-
-function outcomeWords(turn: Turn): string {
-  const reason = endReason(turn);
-  if (reason === undefined) return turn.state;
-  const words = visibleLine(reason);
-  return words.startsWith(turn.state) ? words : `${turn.state} (${words})`; // "stopped by …" says both.
-}
-
-function permissionWords({ permissions: { mode, allow, deny } }: Run): string {
-  const rules = (label: string, list: readonly string[]) =>
-    list.length === 0 ? [] : [visibleLine(`${label} ${list.join(', ')}`)];
-  return [`${mode} mode`, ...rules('and', allow), ...rules('but not', deny)].join('; ');
-}
-
-function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] {
-  const { run, turn, usage, delivery } = listing;
-  const { requested, resolved, observed } = run.model;
-  const word = (text: string | null) => (text === null ? 'n/a' : visibleLine(text));
-  const announced = turns.filter(({ kind }) => kind === 'announce');
-  const tokens = announced.reduce(
-    (sum, { usage }) => sum + (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0),
-    0,
-  );
-  const source = usage.costSource === 'priced' ? 'by the configured prices' : 'as the client says';
-  const handedOut = attempts === null ? '' : `, handed out ${attempts} times`;
-  return [
     ['Client', run.client],
     ['Model', `requested ${word(requested)}, resolved ${word(resolved)}, observed ${word(observed)}`],
     ['Usage', usageWords(usage)],
@@ -163,6 +141,19 @@ function furtherRows({ listing, queuePosition, attempts, turns }: Known): Row[] 
     ['Warning', run.warning && safeLine(run.warning)],
     ...turn.notes.map((note): Row => ['Note', visibleLine(note)]),
   ];
+}
+
+function outcomeWords(turn: Turn): string {
+  const reason = endReason(turn);
+  if (reason === undefined) return turn.state;
+  const words = visibleLine(reason);
+  return words.startsWith(turn.state) ? words : `${turn.state} (${words})`; // "stopped by …" says both.
+}
+
+function permissionWords({ permissions: { mode, allow, deny } }: Run): string {
+  const rules = (label: string, list: readonly string[]) =>
+    list.length === 0 ? [] : [visibleLine(`${label} ${list.join(', ')}`)];
+  return [`${mode} mode`, ...rules('and', allow), ...rules('but not', deny)].join('; ');
 }
 
 function usageWords({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Usage): string {

@@ -5,13 +5,12 @@ import { isTerminal, runtimeMs } from '../../runs/model/turn.ts';
 import { readRunList } from '../../runs/read-log.ts';
 import { reconcileAndArchive } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { type CliContext, EXIT, limitUpTo } from '../context.ts';
+import { type CliContext, EXIT, type Given, limitUpTo } from '../context.ts';
 import { cutToWidth } from '../output.ts';
 import {
   answer,
   complain,
   hidesFailure,
-  type JsonFlag,
   keepsWorktree,
   nameOf,
   type RunsHere,
@@ -23,12 +22,7 @@ import {
   writtenAtMs,
 } from './runs-here.ts';
 
-type ListFlags = JsonFlag & {
-  readonly all?: true;
-  readonly allProjects?: true;
-  readonly limit?: number;
-  readonly watch?: true;
-};
+type ListFlags = Given<'all' | 'allProjects' | 'watch' | 'json'> & Given<'limit', number>;
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100_000;
@@ -92,11 +86,9 @@ function readFound({ all, allProjects, limit = LIMIT_DEFAULT }: ListFlags, { req
   return readRunList({ requester: key, includeArchived: all === true, limit }, world);
 }
 
-function listLines(
-  found: ReturnType<typeof readFound>,
-  { allProjects }: ListFlags,
-  { context, world }: RunsHere,
-): string[] {
+type Found = ReturnType<typeof readFound>;
+
+function listLines(found: Found, { allProjects }: ListFlags, { context, world }: RunsHere): string[] {
   const { active, done, runs } = found;
   const { bold, dim } = context.colours;
   if (runs.length === 0 && active + done === 0)

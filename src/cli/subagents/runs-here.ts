@@ -111,11 +111,7 @@ export function isAll(target: string | undefined): boolean {
 }
 
 /** The run that is meant; undefined: all of them. `call`: how the command is called. */
-export function findRunOrAll(
-  target: string | undefined,
-  call: string,
-  here: RunsHere,
-): RunListing | undefined {
+export function findRunOrAll(target: string | undefined, call: string, here: RunsHere) {
   if (isAll(target)) return undefined;
   return findRun(target?.trim() ? target : complainUsage(call, here), here);
 }

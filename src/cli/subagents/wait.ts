@@ -43,11 +43,9 @@ export const wait: SubagentsCommand = {
   act: waitForTarget,
 };
 
-async function waitForTarget(
-  here: RunsHere,
-  { timeout }: JsonFlag & { readonly timeout?: number },
-  target?: string,
-): Promise<void> {
+type WaitFlags = JsonFlag & { readonly timeout?: number };
+
+async function waitForTarget(here: RunsHere, { timeout }: WaitFlags, target?: string): Promise<void> {
   const listing = findRunOrAll(target, 'wait <id|#|all>', here);
   const whose = listing === undefined ? 'project' : { runId: listing.run.id };
   const timeoutMs = timeout === undefined ? null : timeout * 1000;
@@ -216,11 +214,8 @@ export const send: SubagentsCommand = {
   act: sendMessage,
 };
 
-async function sendMessage(
-  here: RunsHere,
-  { timeout = REPLY_WITHIN_SECONDS }: JsonFlag & { readonly timeout?: number },
-  words: readonly string[],
-): Promise<void> {
+async function sendMessage(here: RunsHere, flags: WaitFlags, words: readonly string[]): Promise<void> {
+  const { timeout = REPLY_WITHIN_SECONDS } = flags;
   const [target, ...rest] = words;
   const isStdin = rest.length === 1 && rest[0] === '-';
   const message = isStdin ? await here.read(MESSAGE_BYTES_MAX + 1) : rest.join(' ');

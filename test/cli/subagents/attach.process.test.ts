@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync } from 'no
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun, getRun } from '../../../src/runs/store/runs.ts';
 import type { ClientName } from '../../support/clients.ts';
+import { refused, said } from '../call.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
 /** Run 1 with a session of this client, which writes down how it is called. */
@@ -18,7 +19,7 @@ function shelfWith(client: ClientName, { agentDir = null as string | null, isOve
   );
   chmodSync(`${shelf.home.path}/bin/${client}`, 0o755);
   const kept = `${shelf.home.paths.runs}/${turn.runId}/turn-0.home`;
-  return { shelf, turn, kept, seen: () => (existsSync(seen) ? readFileSync(seen, 'utf8') : undefined) };
+  return { ...shelf, turn, kept, seen: () => (existsSync(seen) ? readFileSync(seen, 'utf8') : undefined) };
 }
 
 const ON_TERMINAL = { isInteractive: true };
@@ -38,22 +39,18 @@ describe('subagents attach', () => {
   ];
   for (const [client, agentDir, command] of commands) {
     test(`prints how ${client} goes on${agentDir === null ? '' : ` with the login in ${agentDir}`}`, async () => {
-      const { shelf, kept, seen } = shelfWith(client, { agentDir });
-      using _ = shelf;
-      expect(await shelf.call(['attach', '1', '--print'], ON_TERMINAL)).toEqual({
-        code: 0,
-        stdout: `cd ${shelf.project} && ${command(kept)}\n`,
-        stderr: '',
-      });
+      using shelf = shelfWith(client, { agentDir });
+      expect(await shelf.call(['attach', '1', '--print'], ON_TERMINAL)).toEqual(
+        said(`cd ${shelf.project} && ${command(shelf.kept)}\n`),
+      );
       // Without a terminal nothing is started either.
-      expect((await shelf.call(['attach', '1'])).stdout).toContain(command(kept));
-      expect(seen()).toBeUndefined();
+      expect((await shelf.call(['attach', '1'])).stdout).toContain(command(shelf.kept));
+      expect(shelf.seen()).toBeUndefined();
     });
   }
 
   test("takes the caller's own login away from one that has a login of its own", async () => {
-    const { shelf } = shelfWith('claude', { agentDir: '/a' });
-    using _ = shelf;
+    using shelf = shelfWith('claude', { agentDir: '/a' });
     const env = { HOME: shelf.home.path, PATH: `${shelf.home.path}/bin`, ANTHROPIC_API_KEY: 'key' };
     expect(await shelf.json<object>(['attach', '1'], { env })).toMatchObject({
       ...{ number: 1, client: 'claude', sessionId: 'session-1', cwd: shelf.project },
@@ -67,53 +64,49 @@ describe('subagents attach', () => {
   });
 
   test('starts it on a terminal where the run worked, with the exit code of the client', async () => {
-    const { shelf, turn, kept, seen } = shelfWith('opencode');
-    using _ = shelf;
-    expect(await shelf.call(['attach', '1'], ON_TERMINAL)).toEqual({ code: 7, stdout: '', stderr: '' });
-    expect(seen()).toStartWith(`${shelf.project}\n--session\nsession-1\n`);
-    expect(seen()).toContain(`\nOPENCODE_DB=${kept}/opencode-sessions/opencode.db\n`);
+    using shelf = shelfWith('opencode');
+    expect(await shelf.call(['attach', '1'], ON_TERMINAL)).toEqual(refused(7, ''));
+    expect(shelf.seen()).toStartWith(`${shelf.project}\n--session\nsession-1\n`);
+    expect(shelf.seen()).toContain(`\nOPENCODE_DB=${shelf.kept}/opencode-sessions/opencode.db\n`);
     // It is not put away while somebody sits in it.
-    const archiveAtMs = shelf.write((db) => getRun(turn.runId, db)?.run.archiveAtMs);
+    const archiveAtMs = shelf.write((db) => getRun(shelf.turn.runId, db)?.run.archiveAtMs);
     expect(archiveAtMs).toBe(NOW_MS + 86_400_000);
   });
 
   test('of Gemini brings what the user has configured to the session, and leaves the session alone', async () => {
-    const { shelf, kept, seen } = shelfWith('gemini');
-    using _ = shelf;
+    using shelf = shelfWith('gemini');
     for (const name of ['settings.json', '.env', 'projects.json', 'tmp/app/logs.json'])
       shelf.home.put(`.gemini/${name}`, '');
-    mkdirSync(`${kept}/.gemini/tmp`, { recursive: true });
+    mkdirSync(`${shelf.kept}/.gemini/tmp`, { recursive: true });
     for (let time = 0; time < 2; time++)
       expect((await shelf.call(['attach', '1'], ON_TERMINAL)).code).toBe(7);
-    expect(seen()).toContain(`\nGEMINI_CLI_HOME=${kept}\n`);
+    expect(shelf.seen()).toContain(`\nGEMINI_CLI_HOME=${shelf.kept}\n`);
     for (const name of ['settings.json', '.env'])
-      expect(readlinkSync(`${kept}/.gemini/${name}`)).toBe(`${shelf.home.path}/.gemini/${name}`);
+      expect(readlinkSync(`${shelf.kept}/.gemini/${name}`)).toBe(`${shelf.home.path}/.gemini/${name}`);
     for (const name of ['projects.json', 'tmp/app'])
-      expect(existsSync(`${kept}/.gemini/${name}`)).toBe(false);
+      expect(existsSync(`${shelf.kept}/.gemini/${name}`)).toBe(false);
   });
 
   test('is refused while the run works, as a session has one writer, and only printed', async () => {
-    const { shelf, seen } = shelfWith('claude', { isOver: false });
-    using _ = shelf;
-    const { code, stderr } = await shelf.call(['attach', '1'], ON_TERMINAL);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr:
+    using shelf = shelfWith('claude', { isOver: false });
+    expect(await shelf.call(['attach', '1'], ON_TERMINAL)).toEqual(
+      refused(
+        1,
         '⚠️ Cannot attach to #1: it is running, and a session has one writer: "self-generation subagents wait 1" waits for its end, "attach 1 --print" shows the command.\n',
-    });
+      ),
+    );
     expect((await shelf.call(['attach', '1', '--print'])).stdout).toContain('claude --resume session-1');
-    expect(seen()).toBeUndefined();
+    expect(shelf.seen()).toBeUndefined();
   });
 
   test('is refused when the session is put away, its directory gone, or its client not there', async () => {
-    const { shelf, turn } = shelfWith('claude');
-    using _ = shelf;
-    const reason = async (env = {}) =>
-      (await shelf.call(['attach', '1', '--print'], Object.keys(env).length === 0 ? {} : { env })).stderr;
-    expect(await reason({ HOME: shelf.home.path, PATH: '/nowhere' })).toContain('claude is not on the PATH');
-    shelf.write((db) => changeRun(turn.runId, { cwd: `${shelf.project}/gone` }, db));
+    using shelf = shelfWith('claude');
+    const reason = async (changes = {}) => (await shelf.call(['attach', '1', '--print'], changes)).stderr;
+    const env = { HOME: shelf.home.path, PATH: '/nowhere' };
+    expect(await reason({ env })).toContain('claude is not on the PATH');
+    shelf.write((db) => changeRun(shelf.turn.runId, { cwd: `${shelf.project}/gone` }, db));
     expect(await reason()).toContain('is gone: "self-generation subagents send 1" makes a worktree again');
-    shelf.write((db) => setArchived(turn.runId, NOW_MS, db));
+    shelf.write((db) => setArchived(shelf.turn.runId, NOW_MS, db));
     expect(await reason()).toContain(
       'it is archived, and its session put away: "self-generation subagents retry 1"',
     );

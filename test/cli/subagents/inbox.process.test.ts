@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
-import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
+import { printed, refused } from '../call.ts';
+import { NOW_MS, newShelf, type Shelf, sessionOf } from './shelf.ts';
 
 const STATS = 'Stats: runtime 5m12s • tokens n/a • sessionKey k • transcript /t';
 
@@ -18,8 +19,7 @@ const waiting = (shelf: Shelf) =>
 describe('subagents inbox', () => {
   test('tells a person what waits, each once', async () => {
     using shelf = shelfWithNews();
-    const { code, stdout } = await shelf.call(['inbox']);
-    expect(code).toBe(0);
+    const stdout = printed(await shelf.call(['inbox']));
     expect(stdout).toBe(
       [
         '#1 · one · announceId aaaa-1',
@@ -76,9 +76,9 @@ describe('subagents inbox', () => {
 
   test('says what it takes from the session of an agent, and with --mine leaves it there', async () => {
     using shelf = shelfWithNews();
-    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: '/' } as const;
-    const told = { readyAtMs: NOW_MS };
-    for (const id of ['cccc-3', 'dddd-4']) shelf.end(shelf.start({ requester }), {}, { ...told, id });
+    const requester = sessionOf(shelf.key);
+    for (const id of ['cccc-3', 'dddd-4'])
+      shelf.end(shelf.start({ requester }), {}, { readyAtMs: NOW_MS, id });
     expect((await shelf.call(['inbox', '--peek'])).stdout).toContain(
       "announceId cccc-3 · meant for an agent's session\n",
     );
@@ -125,8 +125,7 @@ describe('subagents dismiss', () => {
   for (const [words, left] of calls) {
     test(`drops what "${words}" names, unread`, async () => {
       using shelf = shelfWithNews();
-      const { code, stdout } = await shelf.call(['dismiss', words]);
-      expect(code).toBe(0);
+      const stdout = printed(await shelf.call(['dismiss', words]));
       expect(stdout).toBe(`Dismissed ${2 - left.length} announcement${left.length === 0 ? 's' : ''}.\n`);
       expect(waiting(shelf).map(({ id }) => id)).toEqual(left);
     });
@@ -140,11 +139,9 @@ describe('subagents dismiss', () => {
   test('says when nothing of a run waits', async () => {
     using shelf = shelfWithNews();
     await shelf.call(['dismiss', 'one']);
-    expect(await shelf.call(['dismiss', 'one'])).toEqual({
-      code: 3,
-      stdout: '',
-      stderr: '⚠️ Nothing of "one" waits to be told.\n',
-    });
+    expect(await shelf.call(['dismiss', 'one'])).toEqual(
+      refused(3, '⚠️ Nothing of "one" waits to be told.\n'),
+    );
     expect((await shelf.call(['dismiss', 'all'])).stdout).toBe('Dismissed 1 announcement.\n');
     expect((await shelf.call(['dismiss', 'all'])).stdout).toBe('Dismissed 0 announcements.\n');
   });

@@ -7,6 +7,7 @@ import { addRunEvent } from '../../../src/runs/store/rows.ts';
 import { changeRun, getRun } from '../../../src/runs/store/runs.ts';
 import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { childKeyOf } from '../../support/made-run.ts';
+import { printed } from '../call.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
 
 const ID = '1a2b3c4d000000000000000000000000';
@@ -27,28 +28,18 @@ describe('subagents info', () => {
 
   test('shows what the seed names in its order, then all else that is known', async () => {
     using shelf = newShelf();
-    const turn = shelf.start({
-      id: ID,
-      label: 'fix tests',
-      model: { requested: 'gpt-99', resolved: 'made-1' },
-      gaps: ['web_fetch'],
-      warning: 'model "gpt-99" is not known',
-    });
+    const model = { requested: 'gpt-99', resolved: 'made-1' };
+    const warning = 'model "gpt-99" is not known';
+    const turn = shelf.start({ id: ID, label: 'fix tests', model, gaps: ['web_fetch'], warning });
     shelf.write((db) => {
       changeRun(ID, { sessionId: 's-1', model: { observed: 'made-1-2026' } }, db);
-      addRunEvent(
-        { runId: ID, turn: 1, atMs: NOW_MS, actor: 'supervisor', type: 'launched', detail: 'pid 7' },
-        db,
-      );
+      const launched = { actor: 'supervisor', type: 'launched', detail: 'pid 7' } as const;
+      addRunEvent({ runId: ID, turn: 1, atMs: NOW_MS, ...launched }, db);
     });
-    const usage = { ...NO_USAGE, inputTokens: 10_100, outputTokens: 2200, costUsd: 0.0412 };
-    shelf.end(
-      turn,
-      { outcome: 'error', error: 'bro\u001b[1mken', usage: { ...usage, costSource: 'priced' } },
-      { status: 'error' },
-    );
-    const { stdout, code } = await shelf.call(['info', '1']);
-    expect(code).toBe(0);
+    const tokens = { ...NO_USAGE, inputTokens: 10_100, outputTokens: 2200 };
+    const usage = { ...tokens, costUsd: 0.0412, costSource: 'priced' } as const;
+    shelf.end(turn, { outcome: 'error', error: 'bro\u001b[1mken', usage }, { status: 'error' });
+    const stdout = printed(await shelf.call(['info', '1']));
     expect(stdout.trimEnd().split('\n')).toEqual([
       'ℹ️ Subagent info',
       'Status: error',
@@ -85,15 +76,8 @@ describe('subagents info', () => {
     using shelf = newShelf();
     shelf.start({ id: ID });
     const { stdout } = await shelf.call(['info', 'last']);
-    for (const line of [
-      'SessionId: n/a',
-      'Ended: n/a',
-      'Outcome: n/a',
-      'Usage: n/a',
-      'Cost: n/a',
-      'Runtime: 15m0s',
-    ])
-      expect(stdout).toContain(`\n${line}\n`);
+    const unknown = ['SessionId', 'Ended', 'Outcome', 'Usage', 'Cost'].map((name) => `${name}: n/a`);
+    for (const line of [...unknown, 'Runtime: 15m0s']) expect(stdout).toContain(`\n${line}\n`);
     expect(stdout).toContain(`\nPID: n/a, supervisor ${process.pid}\n`);
   });
 
@@ -109,33 +93,21 @@ describe('subagents info', () => {
     using shelf = newShelf();
     shelf.end(shelf.start({ id: ID, label: 'fix tests' }), {}, {});
     shelf.write((db) => changeRun(ID, { sessionId: 's-1' }, db));
+    const times = { createdAt: '2026-11-20T09:35:00.000Z', startedAt: '2026-11-20T09:45:00.000Z' };
+    const names = { number: 1, runId: ID, childSessionKey: childKeyOf(ID), sessionId: 's-1' };
+    const end = { status: 'success', result: 'All pass.', outcome: { status: 'success', error: null } };
     expect(await shelf.json<object>(['info', '1'])).toMatchObject({
-      status: 'success',
-      createdAt: '2026-11-20T09:35:00.000Z',
-      startedAt: '2026-11-20T09:45:00.000Z',
-      endedAt: '2026-11-20T09:50:12.000Z',
-      sessionId: 's-1',
+      ...{ ...times, ...names, ...end, endedAt: '2026-11-20T09:50:12.000Z', cleanup: 'keep' },
       transcriptPath: turnFiles(shelf.home.paths, ID, 1).output,
-      cleanup: 'keep',
-      number: 1,
-      runId: ID,
-      childSessionKey: childKeyOf(ID),
-      outcome: { status: 'success', error: null },
-      result: 'All pass.',
-      delivery: 'pending',
-      deliveryAttempts: 0,
+      ...{ delivery: 'pending', deliveryAttempts: 0 },
     });
   });
 
   test('counts the announce step apart', async () => {
     using shelf = newShelf();
     shelf.end(shelf.start({ id: ID }), { usage: { ...NO_USAGE, inputTokens: 1000, outputTokens: 0 } });
-    const step = shelf.write((db) =>
-      appendTurn(
-        { runId: ID, kind: 'announce', announces: 1, message: 'x', nowMs: NOW_MS, state: 'starting' },
-        db,
-      ),
-    );
+    const announcing = { kind: 'announce', announces: 1, message: 'x', nowMs: NOW_MS } as const;
+    const step = shelf.write((db) => appendTurn({ runId: ID, ...announcing, state: 'starting' }, db));
     shelf.end(step, { usage: { ...NO_USAGE, inputTokens: 300, outputTokens: 20 } });
     const { stdout } = await shelf.call(['info', '1']);
     expect(stdout).toContain('\nUsage: tokens in 1.0k / out 0, ');

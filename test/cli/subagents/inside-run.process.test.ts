@@ -1,30 +1,21 @@
 import { describe, expect, test } from 'bun:test';
 import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { runEvents } from '../../../src/runs/store/rows.ts';
+import { refused } from '../call.ts';
 import { newShelf } from './shelf.ts';
 
+const ERROR = 'subagents is not allowed from sub-agent sessions: say in your result what is to be done';
+
 describe('inside a run', () => {
-  const calls = [
-    ...[[], ['list'], ['log', '1'], ['info', '1'], ['inbox'], ['inbox', '--peek'], ['dismiss', 'all']],
-    ...[
-      ['spawn', 'x'],
-      ['stop', 'all'],
-      ['send', '1', 'x'],
-      ['wait', '1'],
-      ['retry', '1'],
-    ],
-  ];
+  const calls =
+    ',list,log 1,info 1,inbox,inbox --peek,dismiss all,spawn x,stop all,send 1 x,wait 1,retry 1'.split(',');
   for (const words of calls) {
-    test(`"subagents ${words.join(' ')}" is refused, tells nothing, and is written down`, async () => {
+    test(`"subagents ${words}" is refused, tells nothing, and is written down`, async () => {
       using shelf = newShelf();
       const turn = shelf.start({ label: 'unit tests' });
       shelf.end(turn, { result: 'All pass.' }, {});
       const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: `${turn.runId}/1` };
-      expect(await shelf.call(words, { env })).toEqual({
-        code: 4,
-        stdout: '',
-        stderr: '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
-      });
+      expect(await shelf.call(words.split(' ').filter(Boolean), { env })).toEqual(refused(4, `⚠️ ${ERROR}\n`));
       expect(shelf.write((db) => waitingAnnouncements(shelf.key, db))).toMatchObject([{ state: 'pending' }]);
       expect(shelf.write((db) => runEvents(turn.runId, 10, db))).toMatchObject([
         { type: 'refused', actor: 'command', detail: 'subagents: inside a run' },
@@ -39,7 +30,7 @@ describe('inside a run', () => {
     expect({ code, stderr }).toEqual({ code: 4, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({
       status: 'forbidden',
-      error: 'subagents is not allowed from sub-agent sessions: say in your result what is to be done',
+      error: ERROR,
     });
   });
 });

@@ -7,33 +7,25 @@ import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun } from '../../../src/runs/store/runs.ts';
 import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { childKeyOf } from '../../support/made-run.ts';
-import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
+import { printed, refused } from '../call.ts';
+import { ELSEWHERE, messageTo, NOW_MS, newShelf, ONE_AT_A_TIME, type Shelf, sessionOf } from './shelf.ts';
 
 const id = (beginning: string) => beginning.padEnd(32, '0');
-/** One run at a time, so that what waits goes on waiting. */
-const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
 
 async function lines(shelf: Shelf, words: readonly string[] = []): Promise<string[]> {
-  const { stdout, stderr, code } = await shelf.call(words);
-  expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
-  return stdout.trimEnd().split('\n');
+  return printed(await shelf.call(words))
+    .trimEnd()
+    .split('\n');
 }
 
 describe('subagents list', () => {
   test('shows the runs of this project, the newest first, as `subagents` alone does', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
-    const usage = { ...NO_USAGE, inputTokens: 10_100, outputTokens: 2200, costUsd: 0.0412 };
-    shelf.end(shelf.start({ id: id('aaaa1111'), label: 'fix tests' }), {
-      usage: { ...usage, costSource: 'client' },
-    });
-    shelf.end(
-      shelf.start({ id: id('bbbb2222') }),
-      { outcome: 'error', error: 'broken' },
-      { status: 'error' },
-    );
-    shelf.start({ id: id('cccc3333'), label: 'docs' });
-    shelf.queue({ id: id('dddd4444'), label: 'next' });
-    shelf.queue({ id: id('eeee5555'), label: 'later' });
+    const usage = { ...NO_USAGE, costUsd: 0.0412, costSource: 'client' } as const;
+    shelf.end(shelf.start({ label: 'fix tests' }), { usage });
+    shelf.end(shelf.start(), { outcome: 'error', error: 'broken' }, { status: 'error' });
+    shelf.start({ label: 'docs' });
+    for (const label of ['next', 'later']) shelf.queue({ label });
     const expected = [
       '🧭 Subagents (this project)',
       'Active: 3 · Done: 2',
@@ -52,20 +44,7 @@ describe('subagents list', () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     const busy = shelf.start({ label: 'busy with a rather long name' });
     for (const message of ['and now?', 'and then?'])
-      shelf.write((db) =>
-        appendTurn(
-          {
-            runId: busy.runId,
-            kind: 'send',
-            announces: null,
-            message,
-            nowMs: NOW_MS,
-            state: 'queued',
-            session: '',
-          },
-          db,
-        ),
-      );
+      shelf.write((db) => appendTurn(messageTo(busy.runId, '', message), db));
     expect((await lines(shelf))[2]).toBe(
       '1)  running · 2 waiting  busy with a rather lo…  15m0s  active 15m ago  cost n/a',
     );
@@ -85,9 +64,8 @@ describe('subagents list', () => {
 
   test('shows the runs of other sessions of the project, and of other projects only with --all-projects', async () => {
     using shelf = newShelf();
-    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: shelf.project } as const;
-    shelf.end(shelf.start({ label: 'of a session', requester }));
-    shelf.end(shelf.start({ label: 'elsewhere', requester: { ...requester, key: 'agent:main:other-1' } }));
+    shelf.end(shelf.start({ label: 'of a session', requester: sessionOf(shelf.key) }));
+    shelf.end(shelf.start({ label: 'elsewhere', requester: sessionOf(ELSEWHERE.key) }));
     expect((await lines(shelf)).filter((line) => line.includes('success'))).toHaveLength(1);
     const all = await lines(shelf, ['--all-projects']);
     expect(all[0]).toBe('🧭 Subagents (all projects)');
@@ -158,31 +136,26 @@ describe('subagents list', () => {
     expect((await lines(shelf)).at(-1)).toBe('1)  running  docs  15m0s  active 5s ago  cost n/a');
   });
 
+  const screen = () => ({ columns: 80, rows: 24 });
+
   test('--watch draws the list over itself until nothing is active', async () => {
     using shelf = newShelf();
     const turn = shelf.start({ label: 'docs' });
     const drawn: string[] = [];
-    const { code } = await shelf.call(['list', '--watch'], {
-      screen: () => ({ columns: 80, rows: 24 }),
-      stdout: (text) => {
-        drawn.push(text);
-        if (drawn.length === 1) shelf.end(turn);
-      },
-    });
-    expect(code).toBe(0);
+    const stdout = (text: string) => {
+      if (drawn.push(text) === 1) shelf.end(turn);
+    };
+    expect((await shelf.call(['list', '--watch'], { screen, stdout })).code).toBe(0);
     expect(drawn.map((text) => text.split('\n')[2]?.slice(0, 12))).toEqual(['1)  running ', '1)  success ']);
     expect(drawn[1]).toStartWith('\x1b[3A\x1b[J🧭 ');
   });
 
   test('--watch refuses a pipe, and JSON, and says what to do there', async () => {
     using shelf = newShelf();
-    const { code, stderr, stdout } = await shelf.call(['--watch']);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('Cannot watch the list: standard output is no terminal');
-    expect(stderr).toContain('"self-generation subagents wait all"');
-    const asJson = await shelf.call(['list', '--watch', '--json'], {
-      screen: () => ({ columns: 80, rows: 24 }),
-    });
+    const words =
+      /Cannot watch the list: standard output is no terminal.*"self-generation subagents wait all"/;
+    expect(await shelf.call(['--watch'])).toEqual(refused(2, expect.stringMatching(words)));
+    const asJson = await shelf.call(['list', '--watch', '--json'], { screen });
     expect(JSON.parse(asJson.stdout)).toMatchObject({ status: 'error' });
   });
 
@@ -202,43 +175,27 @@ describe('subagents list', () => {
     shelf.queue({ id: id('dddd4444'), task: 'next\u009b' });
     const { stdout } = await shelf.call(['--json']);
     expect(stdout).toContain('"task": "next\\u009b"');
-    const { runs, ...rest } = JSON.parse(stdout) as { runs: { [key: string]: unknown }[] };
+    const { runs, ...rest } = JSON.parse(stdout) as { runs: object[] };
     expect(rest).toEqual({ requester: shelf.key, active: 2, done: 0 });
-    expect(
-      runs.map(({ number, status, queuePosition, label }) => [number, status, queuePosition, label]),
-    ).toEqual([
-      [2, 'queued', 1, null],
-      [1, 'running', null, 'docs'],
+    const running = { number: 1, status: 'running', queuePosition: null, label: 'docs' };
+    const names = { runId: id('cccc3333'), childSessionKey: childKeyOf(id('cccc3333')) };
+    const began = { startedAt: '2026-11-20T09:45:00.000Z', runtimeMs: 900_000 };
+    expect(runs).toMatchObject([
+      { number: 2, status: 'queued', queuePosition: 1, label: null },
+      { ...running, ...names, ...began, usage: NO_USAGE, delivery: 'none' },
     ]);
-    expect(runs[1]).toMatchObject({
-      runId: id('cccc3333'),
-      childSessionKey: childKeyOf(id('cccc3333')),
-      startedAt: '2026-11-20T09:45:00.000Z',
-      runtimeMs: 900_000,
-      usage: NO_USAGE,
-      delivery: 'none',
-    });
     expect(await shelf.json<unknown>(['list'])).toEqual({ runs, ...rest });
   });
 
-  for (const words of [
-    ['nothing'],
-    ['list', '--limit', '0'],
-    ['list', '--limit', 'many'],
-    ['list', '--nonsense'],
-  ]) {
-    test(`${words.join(' ')} is a wrong call`, async () => {
+  for (const words of ['nothing', 'list --limit 0', 'list --limit many', 'list --nonsense'])
+    test(`${words} is a wrong call`, async () => {
       using shelf = newShelf();
-      const { code, stderr, stdout } = await shelf.call(words);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toStartWith('error: ');
+      expect(await shelf.call(words.split(' '))).toEqual(refused(2, expect.stringMatching(/^error: /)));
     });
-  }
 
   test('--help names every command, the exit codes and how runs are named', async () => {
     using shelf = newShelf();
-    const { code, stdout } = await shelf.call(['--help']);
-    expect(code).toBe(0);
+    const stdout = printed(await shelf.call(['--help']));
     for (const name of ['spawn', 'list', 'stop', 'log', 'info', 'send', 'wait', 'retry', 'inbox', 'dismiss'])
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
     expect(stdout).toContain('3 not found or ambiguous, 4 forbidden, 5 limit reached');

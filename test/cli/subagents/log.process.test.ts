@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { appendFileSync } from 'node:fs';
 import { turnFiles } from '../../../src/runs/model/run.ts';
 import type { Turn } from '../../../src/runs/model/turn.ts';
-import { newShelf, type Shelf } from './shelf.ts';
+import { printed } from '../call.ts';
+import { newShelf, ONE_AT_A_TIME, type Shelf } from './shelf.ts';
 
 /** Lines as Claude Code writes them. */
 const message = (role: 'assistant' | 'user', content: object) => ({
@@ -26,11 +27,13 @@ const LINES = [
   said('It is\n\nmended. \u001b[2J'),
 ];
 
-function shelfWithLog(lines: readonly object[] = LINES): { shelf: Shelf; turn: Turn } {
+/** With a run that has said this, and has ended unless it goes on. */
+function shelfWithLog(lines: readonly object[] = LINES, goesOn = false): Shelf & { readonly turn: Turn } {
   const shelf = newShelf();
   const turn = shelf.start({ label: 'fix tests' });
   shelf.say(turn, lines);
-  return { shelf, turn };
+  if (!goesOn) shelf.end(turn);
+  return { ...shelf, turn };
 }
 
 describe('subagents log', () => {
@@ -41,52 +44,29 @@ describe('subagents log', () => {
   ];
 
   test('shows what was said', async () => {
-    const { shelf, turn } = shelfWithLog();
-    using _ = shelf;
-    shelf.end(turn);
-    const { stdout, code } = await shelf.call(['log', '1']);
-    expect(code).toBe(0);
+    using shelf = shelfWithLog();
+    const stdout = printed(await shelf.call(['log', '1']));
     expect(stdout.trimEnd().split('\n')).toEqual(['📜 Subagent log: fix tests', ...WITHOUT_TOOLS]);
   });
 
   test('shows with `tools`, wherever it stands, what was done', async () => {
-    const { shelf, turn } = shelfWithLog();
-    using _ = shelf;
-    shelf.end(turn);
+    using shelf = shelfWithLog();
     const { stdout } = await shelf.call(['log', '1', 'tools', '50']);
-    const labels = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.split(':')[0]);
-    expect(labels).toEqual([
-      '📜 Subagent log',
-      'User',
-      'Assistant',
-      'Tool call Bash',
-      'Tool result Bash (error)',
-      'Tool call Bash',
-      'Tool result Bash',
-      'Assistant',
-    ]);
+    const labels = stdout.trimEnd().replace(/:.*/g, '').split('\n');
+    const tools = ['Tool call Bash', 'Tool result Bash (error)', 'Tool call Bash', 'Tool result Bash'];
+    expect(labels).toEqual(['📜 Subagent log', 'User', 'Assistant', ...tools, 'Assistant']);
     expect(stdout).toContain('\nTool result Bash (error): one failed\n');
     expect(stdout).toMatch(/\nTool call Bash: .*npm test/);
   });
 
-  for (const [asked, shown] of [
-    ['1', 1],
-    ['20', 20],
-    ['200', 200],
-    ['500', 200],
-  ] as const) {
+  for (const [asked, shown] of Object.entries({ 1: 1, 20: 20, 200: 200, 500: 200 })) {
     test(`shows ${shown} messages of 250 among tools when ${asked} are asked for`, async () => {
       const many = Array.from({ length: 250 }, (_, index) => [
         called(`t${index}`, 'ls'),
         came(`t${index}`, 'a.ts'),
         said(`message ${index}`),
       ]).flat();
-      const { shelf, turn } = shelfWithLog(many);
-      using _ = shelf;
-      shelf.end(turn);
+      using shelf = shelfWithLog(many);
       const { stdout } = await shelf.call(['log', '1', asked]);
       const lines = stdout.trimEnd().split('\n').slice(1);
       expect(lines).toHaveLength(shown);
@@ -95,18 +75,16 @@ describe('subagents log', () => {
   }
 
   test('says so when nothing was said', async () => {
-    using shelf = newShelf({ agents: { defaults: { subagents: { maxConcurrent: 1 } } } });
+    using shelf = newShelf(ONE_AT_A_TIME);
     shelf.start();
     shelf.queue({ label: 'waits' });
     expect((await shelf.call(['log', 'waits'])).stdout).toBe('📜 Subagent log: waits\n(no messages)\n');
   });
 
   test('prints the entries as JSON', async () => {
-    const { shelf, turn } = shelfWithLog();
-    using _ = shelf;
-    shelf.end(turn);
+    using shelf = shelfWithLog();
     expect(await shelf.json<unknown>(['log', '1', '2'])).toEqual({
-      runId: turn.runId,
+      runId: shelf.turn.runId,
       number: 1,
       status: 'success',
       entries: [
@@ -117,9 +95,7 @@ describe('subagents log', () => {
   });
 
   test('opens no frame of the conversation, whoever reads, and is whole as a document', async () => {
-    const { shelf, turn } = shelfWithLog([said('</system-reminder><b>')]);
-    using _ = shelf;
-    shelf.end(turn);
+    using shelf = shelfWithLog([said('</system-reminder><b>')]);
     const env = { HOME: shelf.home.path, CLAUDECODE: '1' };
     expect((await shelf.call(['log', '1'], { env })).stdout).toEndWith('Assistant: (/system-reminder>(b>\n');
     expect((await shelf.call(['log', '1'])).stdout).toEndWith('Assistant: (/system-reminder>(b>\n');
@@ -129,18 +105,17 @@ describe('subagents log', () => {
   });
 
   test('goes on with --follow until the run is over, and shows each message once', async () => {
-    const { shelf, turn } = shelfWithLog([said('first')]);
-    using _ = shelf;
-    const { output } = turnFiles(shelf.home.paths, turn.runId, 1);
+    using shelf = shelfWithLog([said('first')], true);
+    const { output } = turnFiles(shelf.home.paths, shelf.turn.runId, 1);
     const shown: string[] = [];
     const seen = (text: string) => {
       shown.push(text);
       // Each message is an answer to the one before having been seen.
-      if (text.includes('first')) appendFileSync(output, `${JSON.stringify(said('second'))}\n`);
-      if (text.includes('second')) {
-        appendFileSync(output, `${JSON.stringify(said('third'))}\n`);
-        shelf.end(turn);
-      }
+      const add = (line: string) => appendFileSync(output, `${JSON.stringify(said(line))}\n`);
+      if (text.includes('first')) add('second');
+      if (!text.includes('second')) return;
+      add('third');
+      shelf.end(shelf.turn);
     };
     const { code } = await shelf.call(['log', '1', '--follow'], { stdout: seen });
     expect(code).toBe(0);
@@ -150,21 +125,15 @@ describe('subagents log', () => {
   });
 
   test('with --follow begins with as many messages as were asked for', async () => {
-    const { shelf, turn } = shelfWithLog();
-    using _ = shelf;
-    shelf.end(turn);
+    using shelf = shelfWithLog();
     const { stdout } = await shelf.call(['log', '1', '1', '--follow']);
     expect(stdout).toBe('📜 Subagent log: fix tests\nAssistant: It is mended. <U+001B>[2J\n');
   });
 
-  for (const words of [
-    ['1', 'everything'],
-    ['1', '--follow', '--json'],
-  ]) {
-    test(`log ${words.join(' ')} is a wrong call`, async () => {
-      const { shelf } = shelfWithLog();
-      using _ = shelf;
-      const { code, stdout, stderr } = await shelf.call(['log', ...words]);
+  for (const words of ['1 everything', '1 --follow --json']) {
+    test(`log ${words} is a wrong call`, async () => {
+      using shelf = shelfWithLog();
+      const { code, stdout, stderr } = await shelf.call(['log', ...words.split(' ')]);
       expect(code).toBe(2);
       expect(stdout + stderr).toContain('Usage: self-generation subagents log ');
     });

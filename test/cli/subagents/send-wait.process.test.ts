@@ -3,22 +3,19 @@ import { chmodSync } from 'node:fs';
 import type { NewAnnouncement } from '../../../src/runs/model/announcement.ts';
 import type { Ending, Turn } from '../../../src/runs/model/turn.ts';
 import { undelivered, waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
-import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun, listRuns } from '../../../src/runs/store/runs.ts';
-import { appendTurn, changeTurn, getTurn } from '../../../src/runs/store/turns.ts';
-import { identityOf } from '../../../src/system/process-identity.ts';
-import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
-
-const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
+import { appendTurn, getTurn } from '../../../src/runs/store/turns.ts';
+import { printed, said } from '../call.ts';
+import { messageTo, NOW_MS, newShelf, ONE_AT_A_TIME, runTurn, type Shelf, sessionOf } from './shelf.ts';
 
 /** A run with a session that could go on, while another one has the only slot. */
-function shelfWithSession(): { shelf: Shelf; turn: Turn } {
+function shelfWithSession(): Shelf & { readonly turn: Turn } {
   const shelf = newShelf(ONE_AT_A_TIME);
   const turn = shelf.end(shelf.start({ label: 'fix tests' }));
   shelf.write((db) => changeRun(turn.runId, { sessionId: 's-1' }, db));
   shelf.start({ label: 'busy' });
-  return { shelf, turn };
+  return { ...shelf, turn };
 }
 
 /** What the supervisor does with the run's next turn, all at once. */
@@ -28,96 +25,67 @@ function answer(
   ending: Partial<Ending>,
   announcement: Partial<NewAnnouncement> | null = null,
 ): void {
-  const limits = { maxConcurrent: 100 };
-  const owner = identityOf(process.pid) ?? null;
-  const turn = shelf.write((db) => {
-    const claimed = claimTurns(limits, NOW_MS, db).find((one) => one.runId === runId);
-    return claimed && changeTurn(claimed, { state: 'running', owner, startedAtMs: NOW_MS }, db);
-  });
+  const turn = shelf.write((db) => runTurn(runId, NOW_MS, db));
   if (turn === undefined) throw new Error(`Run "${runId}" has no turn that waits`);
   shelf.end(turn, ending, announcement);
 }
 
 describe('subagents send', () => {
   test('writes the message down as the next turn, and says that it waits', async () => {
-    const { shelf, turn } = shelfWithSession();
-    using _ = shelf;
-    const { code, stdout } = await shelf.call(['send', '1', 'now', 'the second one', '--timeout', '0']);
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: `✅ Sent to fix tests (run ${turn.runId.slice(0, 8)}).\n`,
-    });
-    expect(shelf.write((db) => getTurn(turn.runId, 2, db))).toMatchObject({
-      kind: 'send',
-      message: 'now the second one',
-      state: 'queued',
-    });
+    using shelf = shelfWithSession();
+    const call = ['send', '1', 'now', 'the second one', '--timeout', '0'];
+    const { runId } = shelf.turn;
+    expect(await shelf.call(call)).toEqual(said(`✅ Sent to fix tests (run ${runId.slice(0, 8)}).\n`));
+    const message = { kind: 'send', message: 'now the second one', state: 'queued' } as const;
+    expect(shelf.write((db) => getTurn(runId, 2, db))).toMatchObject(message);
   });
 
   test('says, with an exit code of its own, that the reply has not come in time', async () => {
-    const { shelf, turn } = shelfWithSession();
-    using _ = shelf;
-    const { code, stdout } = await shelf.call(['send', '1', '-', '--timeout', '1'], { stdin: 'go on' });
-    expect({ code, stdout }).toEqual({
-      code: 8,
-      stdout: `⏳ Subagent still queued (run ${turn.runId.slice(0, 8)}).\n`,
-    });
+    using shelf = shelfWithSession();
+    const answer = await shelf.call(['send', '1', '-', '--timeout', '1'], { stdin: 'go on' });
+    const stdout = `⏳ Subagent still queued (run ${shelf.turn.runId.slice(0, 8)}).\n`;
+    expect(answer).toEqual({ code: 8, stdout, stderr: '' });
   });
 
-  const replies: [title: string, ending: Partial<Ending>, code: number, said: string][] = [
+  const BROKEN = { outcome: 'error', error: 'broken' } as const;
+  const replies: [title: string, ending: Partial<Ending>, code: number, words: string][] = [
     ['prints the reply', { result: 'Done:\n\u001b[2Jall' }, 0, 'Done:\n<U+001B>[2Jall\n'],
     ['says that it was sent when there is no reply', { result: null }, 0, '✅ Sent to fix tests (run ID).\n'],
     [
       'says what went wrong',
-      { outcome: 'error', error: 'broken', result: 'Half of it.' },
+      { ...BROKEN, result: 'Half.' },
       1,
-      'Half of it.\n⚠️ Subagent error: broken (run ID).\n',
+      'Half.\n⚠️ Subagent error: broken (run ID).\n',
     ],
-    [
-      'says how it ended without an error',
-      { outcome: 'timeout', result: null },
-      6,
-      '⚠️ Subagent error: timeout (run ID).\n',
-    ],
+    ['says how it ended', { outcome: 'timeout', result: null }, 6, '⚠️ Subagent error: timeout (run ID).\n'],
   ];
-  for (const [title, ending, code, said] of replies) {
+  for (const [title, ending, code, words] of replies) {
     test(title, async () => {
-      const { shelf, turn } = shelfWithSession();
-      using _ = shelf;
+      using shelf = shelfWithSession();
       const sending = shelf.call(['send', '1', 'go on']);
-      answer(shelf, turn.runId, ending);
+      answer(shelf, shelf.turn.runId, ending);
       const { stdout, stderr, code: found } = await sending;
-      expect({ code: found, said: stdout + stderr }).toEqual({
-        code,
-        said: said.replace('ID', turn.runId.slice(0, 8)),
-      });
+      expect([found, stdout + stderr]).toEqual([code, words.replace('ID', shelf.turn.runId.slice(0, 8))]);
     });
   }
 
   test('prints the reply as JSON', async () => {
-    const { shelf, turn } = shelfWithSession();
-    using _ = shelf;
+    using shelf = shelfWithSession();
     const sending = shelf.json<object>(['send', '1', 'go on']);
-    answer(shelf, turn.runId, { result: 'Done.' });
-    expect(await sending).toMatchObject({
-      runId: turn.runId,
-      number: 1,
-      turn: 2,
-      status: 'success',
-      result: 'Done.',
-    });
+    answer(shelf, shelf.turn.runId, { result: 'Done.' });
+    const done = { number: 1, turn: 2, status: 'success', result: 'Done.' };
+    expect(await sending).toMatchObject({ runId: shelf.turn.runId, ...done });
   });
 
   test('has told what came of the message, and nobody is told once more; unless it could not be written', async () => {
     for (const [ending, isWritten, state] of [
       [{ result: 'Done.' }, true, 'acked'],
-      [{ outcome: 'error', error: 'broken' }, true, 'acked'],
+      [BROKEN, true, 'acked'],
       [{ result: 'Done.' }, false, 'pending'],
     ] as const) {
-      const { shelf, turn } = shelfWithSession();
-      using _ = shelf;
+      using shelf = shelfWithSession();
       const sending = shelf.call(['send', '1', 'go on'], { written: async () => isWritten });
-      answer(shelf, turn.runId, ending, {});
+      answer(shelf, shelf.turn.runId, ending, {});
       await sending;
       const rows = shelf.write((db) => db.all('SELECT turn, state FROM outbox ORDER BY turn'));
       expect(rows).toEqual([{ turn: 2, state }]);
@@ -125,9 +93,8 @@ describe('subagents send', () => {
   });
 
   test('refuses what has no session any more', async () => {
-    const { shelf, turn } = shelfWithSession();
-    using _ = shelf;
-    shelf.write((db) => setArchived(turn.runId, NOW_MS, db));
+    using shelf = shelfWithSession();
+    shelf.write((db) => setArchived(shelf.turn.runId, NOW_MS, db));
     const { code, stderr } = await shelf.call(['send', '1', 'go on']);
     expect(code).toBe(1);
     expect(stderr).toStartWith('⚠️ Send failed: Subagent #1 (fix tests) is archived');
@@ -135,13 +102,8 @@ describe('subagents send', () => {
 });
 
 describe('subagents spawn --wait', () => {
-  const ends: [outcome: Ending['outcome'], code: number][] = [
-    ['success', 0],
-    ['error', 1],
-    ['timeout', 6],
-    ['stopped', 7],
-  ];
-  for (const [outcome, code] of ends) {
+  const ends = { success: 0, error: 1, timeout: 6, stopped: 7 } as const;
+  for (const [outcome, code] of Object.entries(ends) as [keyof typeof ends, number][]) {
     test(`ends with ${code} of what ended as ${outcome}, shows it and has told it`, async () => {
       using shelf = newShelf(ONE_AT_A_TIME);
       chmodSync(shelf.home.put('bin/claude', '#!/bin/sh\n'), 0o755);
@@ -165,11 +127,9 @@ describe('subagents wait', () => {
   test('answers at once for what has ended, with its result', async () => {
     using shelf = newShelf();
     const { runId } = shelf.end(shelf.start({ label: 'fix tests' }), { result: 'All\u0007 pass.' });
-    expect(await shelf.call(['wait', '1'])).toEqual({
-      code: 0,
-      stdout: `1) success · fix tests · 5m12s · run ${runId.slice(0, 8)}\nAll<U+0007> pass.\n`,
-      stderr: '',
-    });
+    expect(await shelf.call(['wait', '1'])).toEqual(
+      said(`1) success · fix tests · 5m12s · run ${runId.slice(0, 8)}\nAll<U+0007> pass.\n`),
+    );
   });
 
   test('fails with what has failed', async () => {
@@ -206,7 +166,7 @@ describe('subagents wait', () => {
   test('leaves to be told what could not be written, and what is meant for the session of an agent', async () => {
     using shelf = newShelf();
     shelf.end(shelf.start(), {}, {});
-    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: '/' } as const;
+    const requester = sessionOf(shelf.key);
     shelf.end(shelf.start({ requester }), {}, {});
     for (const target of ['1', 'all']) await shelf.call(['wait', target], { written: async () => false });
     expect(shelf.write((db) => undelivered(shelf.key, db))).toBe(2);
@@ -219,7 +179,7 @@ describe('subagents wait', () => {
   test('shows a session who has stopped its run, and in words', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     shelf.start();
-    const requester = { key: shelf.key, session: 's-1', client: 'claude', cwd: '/' } as const;
+    const requester = sessionOf(shelf.key);
     shelf.queue({ label: 'next', requester });
     await shelf.call(['stop', 'next']);
     const env = { HOME: shelf.home.path, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 's-1' };
@@ -234,8 +194,7 @@ describe('subagents wait', () => {
   test('waits for the work and for the message behind it, and tells both apart', async () => {
     using shelf = newShelf();
     const work = shelf.start({ label: 'fix tests' });
-    const message = { kind: 'send', announces: null, message: 'x', nowMs: NOW_MS, state: 'queued' } as const;
-    shelf.write((db) => appendTurn({ ...message, runId: work.runId, session: '' }, db));
+    shelf.write((db) => appendTurn(messageTo(work.runId), db));
     const waiting = shelf.call(['wait', 'fix']);
     shelf.end(work, { outcome: 'error', error: 'broken' }, {});
     answer(shelf, work.runId, { result: 'Mended.' }, {});
@@ -261,13 +220,9 @@ describe('subagents wait', () => {
     const progress: string[] = [];
     // The end comes when the waiting has been seen.
     const seen = (text: string) => {
-      progress.push(text);
-      if (progress.length !== 1) return;
-      shelf.end(one);
-      shelf.end(two);
+      if (progress.push(text) === 1) for (const turn of [one, two]) shelf.end(turn);
     };
-    const { code, stdout } = await shelf.call(['wait', 'all'], { progress: seen });
-    expect(code).toBe(0);
+    const stdout = printed(await shelf.call(['wait', 'all'], { progress: seen }));
     expect(stdout.match(/^\d\) success/gm)).toEqual(['1) success', '2) success']);
     expect([progress[0], progress.at(-1)]).toEqual(['waiting 1s: 2 running', '']);
   });
@@ -294,10 +249,6 @@ describe('subagents wait', () => {
 
   test('has nothing to wait for where nothing is active', async () => {
     using shelf = newShelf();
-    expect(await shelf.call(['wait', 'all'])).toEqual({
-      code: 0,
-      stdout: 'No subagent is active.\n',
-      stderr: '',
-    });
+    expect(await shelf.call(['wait', 'all'])).toEqual(said('No subagent is active.\n'));
   });
 });

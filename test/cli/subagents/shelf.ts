@@ -3,34 +3,37 @@ import type { CliContext } from '../../../src/cli/context.ts';
 import { subagentsCommand } from '../../../src/cli/subagents/subagents.ts';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import type { NewAnnouncement } from '../../../src/runs/model/announcement.ts';
-import { ASKS_NEVER } from '../../../src/runs/model/permissions.ts';
 import { requesterKey, turnFiles } from '../../../src/runs/model/run.ts';
-import { NO_POLICY } from '../../../src/runs/model/tool-policy.ts';
-import { type Ending, NO_USAGE, type Turn } from '../../../src/runs/model/turn.ts';
+import type { Ending, Turn } from '../../../src/runs/model/turn.ts';
 import { claimTurns } from '../../../src/runs/store/queue.ts';
 import { withRuns } from '../../../src/runs/store/rows.ts';
 import { insertRun, type NewRun } from '../../../src/runs/store/runs.ts';
 import { changeTurn, endTurn } from '../../../src/runs/store/turns.ts';
 import { identityOf } from '../../../src/system/process-identity.ts';
 import { pathExists, readTextFile } from '../../../src/system/runtime-bun.ts';
+import { announcement, ending, newRun, LIMITS as STORE_LIMITS } from '../../runs/store/made-up.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 import { childKeyOf } from '../../support/made-run.ts';
 import { type Answer, callHere } from '../call.ts';
 
 /** Runs of a project in a home of its own, and the commands that a person in that project calls. */
 
+/** One run at a time, so that what waits goes on waiting. */
+export const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
 export const NOW_MS = Date.parse('2026-11-20T10:00:00.000Z');
 const MINUTE_MS = 60_000;
 
-const NO_LIMIT = { tokens: null, usd: null };
-const LIMITS = {
-  maxQueued: 100_000,
-  undeliveredMax: 100_000,
-  dedupeMs: 0,
-  dedupesFailed: false,
-  budget: { run: NO_LIMIT, requester: NO_LIMIT, day: NO_LIMIT },
-};
-const QUEUE_LIMITS = { maxConcurrent: 100_000 };
+const LIMITS = { ...STORE_LIMITS, maxQueued: 100_000, undeliveredMax: 100_000, dedupeMs: 0 };
+
+/** Whoever asks in a session of Claude Code in this project. */
+export const sessionOf = (key: string) =>
+  ({ key, session: 's-1', client: 'claude', cwd: '/home/dev/app' }) as const;
+/** Whoever asks in another project. */
+export const ELSEWHERE = { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } as const;
+
+/** A message that waits for its run, as a turn. */
+export const messageTo = (runId: string, session: string | null = '', message = 'and now?') =>
+  ({ runId, kind: 'send', announces: null, message, nowMs: NOW_MS, state: 'queued', session }) as const;
 
 /** `stdin`: what is piped in. */
 export type Changes = Partial<CliContext> & { readonly stdin?: string };
@@ -61,7 +64,7 @@ export type Shelf = Disposable & {
 export function newShelf(config: object = {}): Shelf {
   const home = temporaryHome();
   home.writeConfig(config);
-  const project = `${home.path}/work/app`;
+  const project = `${home.path}/code/app`;
   mkdirSync(`${project}/.git`, { recursive: true });
   const key = requesterKey(project, { readTextFile, pathExists });
   const write = <T>(work: (db: Sqlite) => T) => withRuns(home.paths, work);
@@ -88,8 +91,10 @@ export function newShelf(config: object = {}): Shelf {
       return JSON.parse(stdout) as T;
     },
     start: (fields) => {
-      const turn = queue(fields);
-      return write((db) => startTurn(turn, db));
+      const { runId } = queue(fields);
+      const started = write((db) => runTurn(runId, NOW_MS - 15 * MINUTE_MS, db));
+      if (started === undefined) throw new Error(`Cannot start run "${runId}"`);
+      return started;
     },
     end: (turn, ending, announcement) => write((db) => endNow(turn, ending, announcement, db)),
     say: ({ runId, number }, lines) => {
@@ -103,72 +108,34 @@ export function newShelf(config: object = {}): Shelf {
 
 function queueRun(key: string, fields: Partial<NewRun> = {}, db: Sqlite): Turn {
   const id = fields.id ?? crypto.randomUUID().replaceAll('-', '');
-  const run: NewRun = {
-    id,
-    requester: { key, session: null, client: null, cwd: '/home/dev/app' },
-    childKey: childKeyOf(id),
-    agentId: 'main',
-    client: 'claude',
-    label: null,
-    task: 'Fix the tests.',
-    model: { requested: null, resolved: null },
-    thinking: null,
-    cleanup: 'keep',
-    runTimeoutMs: 0,
-    cwd: '/home/dev/app',
-    worktreeMode: 'never',
-    policy: NO_POLICY,
-    permissions: ASKS_NEVER,
-    gaps: [],
-    agentDir: null,
-    warning: null,
-    terminal: null,
-    archiveAfterMs: 0,
-    createdAtMs: NOW_MS - 25 * MINUTE_MS,
-    ...fields,
-  };
+  const asked = { key, session: null, client: null, cwd: '/home/dev/app' };
+  const own = { id, requester: asked, childKey: childKeyOf(id), task: 'Fix the tests.', cwd: asked.cwd };
+  const run = newRun({ ...own, archiveAfterMs: 0, createdAtMs: NOW_MS - 25 * MINUTE_MS, ...fields });
   const insertion = insertRun(run, id, LIMITS, db);
   if (insertion.kind !== 'inserted') throw new Error(`Cannot insert a run: ${JSON.stringify(insertion)}`);
   return insertion.turn;
 }
 
-function startTurn(turn: Turn, db: Sqlite): Turn {
-  const startedAtMs = NOW_MS - 15 * MINUTE_MS;
-  const claimed = claimTurns(QUEUE_LIMITS, startedAtMs, db).find(({ runId }) => runId === turn.runId);
+/** This process takes the next turn of a run and runs it; undefined when none waits. */
+export function runTurn(runId: string, startedAtMs: number, db: Sqlite): Turn | undefined {
+  const claimed = claimTurns({ maxConcurrent: 100_000 }, startedAtMs, db).find(
+    (turn) => turn.runId === runId,
+  );
   const owner = identityOf(process.pid) ?? null;
   const changes = { state: 'running', owner, startedAtMs, launchedAtMs: startedAtMs } as const;
-  const started = claimed && changeTurn(claimed, changes, db);
-  if (started === undefined) throw new Error(`Cannot start run "${turn.runId}"`);
-  return started;
+  return claimed && changeTurn(claimed, changes, db);
 }
 
 function endNow(
   turn: Turn,
-  ending: Partial<Ending> = {},
-  announcement: Partial<NewAnnouncement> | null = null,
+  end: Partial<Ending> = {},
+  announced: Partial<NewAnnouncement> | null = null,
   db: Sqlite,
 ): Turn {
   const endedAtMs = NOW_MS - 10 * MINUTE_MS + 12_000;
-  const whole: Ending = {
-    outcome: 'success',
-    result: 'All pass.',
-    error: null,
-    notes: [],
-    usage: NO_USAGE,
-    exit: { code: 0, signal: null },
-    endedAtMs,
-    ...ending,
-  };
-  const told = announcement && {
-    id: crypto.randomUUID(),
-    status: 'success' as const,
-    result: 'All pass.',
-    notes: '- (none)',
-    stats: 'Stats: runtime 5m12s • tokens n/a • sessionKey k • transcript /t',
-    readyAtMs: endedAtMs,
-    ...announcement,
-  };
-  const ended = endTurn(turn, whole, told, db);
+  const stats = 'Stats: runtime 5m12s • tokens n/a • sessionKey k • transcript /t';
+  const told = announced && announcement({ result: 'All pass.', stats, readyAtMs: endedAtMs, ...announced });
+  const ended = endTurn(turn, ending({ result: 'All pass.', endedAtMs, ...end }), told, db);
   if (ended === undefined) throw new Error(`Cannot end run "${turn.runId}"`);
   return ended;
 }

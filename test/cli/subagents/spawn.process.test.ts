@@ -2,18 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync } from 'node:fs';
 import { getRun } from '../../../src/runs/store/runs.ts';
 import { appendTurn } from '../../../src/runs/store/turns.ts';
-import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
+import { printed, refused } from '../call.ts';
+import { messageTo, newShelf, ONE_AT_A_TIME, type Shelf } from './shelf.ts';
 
-type Accepted = {
-  readonly status: string;
-  readonly runId: string;
-  readonly childSessionKey: string;
-  readonly [field: string]: unknown;
-};
+type Accepted = Readonly<Record<'status' | 'runId' | 'childSessionKey', string> & Record<string, unknown>>;
 
 /** A shelf with clients on the PATH that are never started, because a run occupies the only slot. */
 function shelfWithClients(): Shelf {
-  const shelf = newShelf({ agents: { defaults: { subagents: { maxConcurrent: 1 } } } });
+  const shelf = newShelf(ONE_AT_A_TIME);
   for (const name of ['claude', 'codex']) chmodSync(shelf.home.put(`bin/${name}`, '#!/bin/sh\n'), 0o755);
   shelf.start({ label: 'busy' });
   return shelf;
@@ -22,8 +18,7 @@ function shelfWithClients(): Shelf {
 describe('subagents spawn', () => {
   test('answers with the run and its place, without waiting for it', async () => {
     using shelf = shelfWithClients();
-    const { code, stdout, stderr } = await shelf.call(['spawn', 'Look', 'for dead code']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const stdout = printed(await shelf.call(['spawn', 'Look', 'for dead code']));
     expect(stdout).toMatch(
       /^Spawned subagent main \(session agent:main:subagent:[0-9a-f-]{36}, run [0-9a-f]{8}\)\.\n#2 · queued \(1st\)\nNote: it may look, [^\n]*--permissions edit"\.\n"self-generation subagents wait 2" waits for its result\.\n$/,
     );
@@ -34,29 +29,15 @@ describe('subagents spawn', () => {
     const { status, runId, childSessionKey, ...rest } = await shelf.json<Accepted>(['spawn', 'task']);
     expect(status).toBe('accepted');
     expect(childSessionKey.replaceAll('-', '')).toBe(`agent:main:subagent:${runId}`);
-    expect(rest).toEqual({
-      number: 2,
-      queuePosition: 1,
-      note: expect.stringContaining('tools.subagents.allow'),
-    });
+    const note = expect.stringContaining('tools.subagents.allow');
+    expect(rest).toEqual({ number: 2, queuePosition: 1, note });
   });
 
   test('writes down every option', async () => {
     using shelf = shelfWithClients();
-    const options = [
-      '--cli',
-      'codex',
-      '--model',
-      'made-1',
-      '--thinking',
-      'low',
-      '--timeout',
-      '10m',
-      '--label',
-      'docs',
-    ];
-    const more = ['--cleanup', 'delete', '--worktree', 'auto'];
-    const { runId } = await shelf.json<Accepted>(['spawn', ...options, ...more, 'task']);
+    const options = '--cli codex --model made-1 --thinking low --timeout 10m --label docs --cleanup delete';
+    const words = ['spawn', ...options.split(' '), '--worktree', 'auto', 'task'];
+    const { runId } = await shelf.json<Accepted>(words);
     expect(shelf.write((db) => getRun(runId, db)?.run)).toMatchObject({
       client: 'codex',
       thinking: 'low',
@@ -86,29 +67,30 @@ describe('subagents spawn', () => {
     expect((await shelf.call(['spawn', 'task'])).stdout).toContain('the same was asked for a moment ago');
   });
 
-  const refusals: [title: string, words: string[], code: number, error: RegExp][] = [
+  const refusals: [title: string, words: string, code: number, error: RegExp][] = [
     [
       'an agent that is not allowed',
-      ['--agent', 'other', 'task'],
+      '--agent other',
       4,
       /^agentId is not allowed for sessions_spawn \(allowed: /,
     ],
     [
       'a label of a run that works, and says which',
-      ['--label', 'busy', 'task'],
+      '--label busy',
       1,
       /^Cannot call a run "busy": run #1 has that label and is running\. Choose another label, or stop that run first/,
     ],
-    ['a label that means something else', ['--label', ' all ', 'task'], 1, /^Cannot call a run "all": /],
-    ['a client that is not there', ['--cli', 'gemini', 'task'], 1, /gemini is not on the PATH/],
+    ['a label that means something else', '--label=\tall\t', 1, /^Cannot call a run "all": /],
+    ['a client that is not there', '--cli gemini', 1, /gemini is not on the PATH/],
   ];
-  for (const [title, words, code, error] of refusals) {
+  for (const [title, flags, code, error] of refusals) {
     test(`refuses ${title}`, async () => {
       using shelf = shelfWithClients();
-      const spoken = await shelf.call(['spawn', ...words]);
+      const words = ['spawn', ...flags.split(' '), 'task'];
+      const spoken = await shelf.call(words);
       expect(spoken.code).toBe(code);
       expect(spoken.stderr.replace(/^⚠️ Spawn failed: /, '')).toMatch(error);
-      const { code: again, stdout } = await shelf.call(['spawn', ...words, '--json']);
+      const { code: again, stdout } = await shelf.call([...words, '--json']);
       const answer = JSON.parse(stdout) as { status: string; error: string };
       expect([again, answer.status]).toEqual([code, code === 4 ? 'forbidden' : 'error']);
       expect(answer.error).toMatch(error);
@@ -124,28 +106,16 @@ describe('subagents spawn', () => {
     expect(stderr).toStartWith('⚠️ Spawn failed: ');
   });
 
-  test('is refused inside a sub-agent', async () => {
-    using shelf = shelfWithClients();
-    const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: `${'0'.repeat(32)}/1` };
-    expect(await shelf.call(['spawn', 'task'], { env })).toEqual({
-      code: 4,
-      stdout: '',
-      stderr: '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
-    });
-  });
-
   for (const words of [
-    ['--cli', 'vim', 'task'],
-    ['--timeout', 'soon', 'task'],
-    ['--thinking', 'bogus', 'task'],
-    ['--cleanup', 'maybe', 'task'],
-    [],
-  ]) {
-    test(`spawn ${words.join(' ')} is a wrong call`, async () => {
+    '--cli vim task',
+    '--timeout soon task',
+    '--thinking bogus task',
+    '--cleanup maybe task',
+  ])
+    test(`spawn ${words} is a wrong call`, async () => {
       using shelf = shelfWithClients();
-      expect((await shelf.call(['spawn', ...words])).code).toBe(2);
+      expect((await shelf.call(['spawn', ...words.split(' ')])).code).toBe(2);
     });
-  }
 });
 
 describe('subagents retry', () => {
@@ -156,32 +126,25 @@ describe('subagents retry', () => {
     const { runId, number } = await shelf.json<Accepted>(['retry', 'again']);
     expect(runId).not.toBe(first?.run.id ?? '');
     expect(number).toBe(3);
-    expect(shelf.write((db) => getRun(runId, db)?.run)).toMatchObject({
-      label: 'again',
-      task: 'Fix the tests.',
-    });
+    const again = { label: 'again', task: 'Fix the tests.' };
+    expect(shelf.write((db) => getRun(runId, db)?.run)).toMatchObject(again);
   });
 
   test('refuses one that a message waits for', async () => {
     using shelf = shelfWithClients();
     const { runId } = shelf.end(shelf.start({ label: 'done', cwd: shelf.project }));
-    const message = { kind: 'send', announces: null, message: 'x', nowMs: NOW_MS, state: 'queued' } as const;
-    shelf.write((db) => appendTurn({ ...message, runId }, db));
-    const { code, stderr } = await shelf.call(['retry', 'done']);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: '⚠️ Spawn failed: Subagent #2 has a message waiting: stop it first.\n',
-    });
+    shelf.write((db) => appendTurn(messageTo(runId, null), db));
+    expect(await shelf.call(['retry', 'done'])).toEqual(
+      refused(1, '⚠️ Spawn failed: Subagent #2 has a message waiting: stop it first.\n'),
+    );
     await shelf.call(['stop', 'done']);
     expect((await shelf.call(['retry', 'done'])).code).toBe(0);
   });
 
   test('refuses one that is still at work', async () => {
     using shelf = shelfWithClients();
-    expect(await shelf.call(['retry', 'busy'])).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: '⚠️ Spawn failed: Subagent #1 is still running: stop it first.\n',
-    });
+    expect(await shelf.call(['retry', 'busy'])).toEqual(
+      refused(1, '⚠️ Spawn failed: Subagent #1 is still running: stop it first.\n'),
+    );
   });
 });

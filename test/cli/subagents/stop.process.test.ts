@@ -5,20 +5,14 @@ import type { Turn } from '../../../src/runs/model/turn.ts';
 import { waitingAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { dataVersion, openRunsDb } from '../../../src/runs/store/rows.ts';
 import { appendTurn, getTurn } from '../../../src/runs/store/turns.ts';
-import { NOW_MS, newShelf, type Shelf } from './shelf.ts';
+import { refused, said } from '../call.ts';
+import { ELSEWHERE, messageTo, newShelf, ONE_AT_A_TIME, type Shelf, sessionOf } from './shelf.ts';
 
-const ONE_AT_A_TIME = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
+/** Calls stop while this test, the supervisor of what it started, ends the turn when it is asked to. */
+const stopping = async (shelf: Shelf, turn: Turn, ...words: string[]) =>
+  (await Promise.all([shelf.call(['stop', ...words]), endWhenAsked(turn, shelf)]))[0];
 
-const MESSAGE = {
-  kind: 'send',
-  announces: null,
-  message: 'and now?',
-  nowMs: NOW_MS,
-  state: 'queued',
-} as const;
-const CLAUDE = { session: 's-1', client: 'claude', cwd: '/home/dev/app' } as const;
-
-/** What a supervisor does as soon as it sees the wish; this test is the supervisor of what it started. */
+/** What a supervisor does as soon as it sees the wish. */
 async function endWhenAsked(turn: Turn, shelf: Shelf): Promise<void> {
   const db = openRunsDb(shelf.home.paths);
   try {
@@ -41,38 +35,30 @@ describe('subagents stop', () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     shelf.start();
     const { runId } = shelf.queue({ label: 'next' });
-    expect(await shelf.call(['stop', 'next'])).toEqual({
-      code: 0,
-      stdout: '⚙️ Stop requested for next.\n⚙️ Stopped 1 subagent.\n',
-      stderr: '',
-    });
+    expect(await shelf.call(['stop', 'next'])).toEqual(
+      said('⚙️ Stop requested for next.\n⚙️ Stopped 1 subagent.\n'),
+    );
     const turn = shelf.write((db) => getTurn(runId, 1, db));
-    expect(turn).toMatchObject({ state: 'stopped', stop: { reason: 'requested' } });
-    expect(turn?.stop?.by).toBe('a person (subagents stop)');
+    const stop = { reason: 'requested', by: 'a person (subagents stop)' };
+    expect(turn).toMatchObject({ state: 'stopped', stop });
     expect(shelf.write((db) => waitingAnnouncements(shelf.key, db))).toEqual([]);
   });
 
   test('waits until what runs has ended', async () => {
     using shelf = newShelf();
     const turn = shelf.start({ label: 'busy' });
-    const [answer] = await Promise.all([shelf.call(['stop', '1']), endWhenAsked(turn, shelf)]);
-    expect(answer).toEqual({
-      code: 0,
-      stdout: '⚙️ Stop requested for busy.\n⚙️ Stopped 1 subagent.\n',
-      stderr: '',
-    });
+    expect(await stopping(shelf, turn, '1')).toEqual(
+      said('⚙️ Stop requested for busy.\n⚙️ Stopped 1 subagent.\n'),
+    );
   });
 
   test('stops the work that a message waits behind, and says both', async () => {
     using shelf = newShelf();
     const turn = shelf.start({ label: 'busy' });
-    shelf.write((db) => appendTurn({ ...MESSAGE, runId: turn.runId, session: '' }, db));
-    const [answer] = await Promise.all([shelf.call(['stop', '1']), endWhenAsked(turn, shelf)]);
-    expect(answer).toEqual({
-      code: 0,
-      stdout: '⚙️ Stop requested for busy.\n⚙️ Stopped 1 subagent and 1 waiting message.\n',
-      stderr: '',
-    });
+    shelf.write((db) => appendTurn(messageTo(turn.runId), db));
+    expect(await stopping(shelf, turn, '1')).toEqual(
+      said('⚙️ Stop requested for busy.\n⚙️ Stopped 1 subagent and 1 waiting message.\n'),
+    );
     expect((await shelf.call(['list'])).stdout).toMatch(/^1\)\W+stopped\W+busy\b/m);
   });
 
@@ -80,7 +66,7 @@ describe('subagents stop', () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     const { runId } = shelf.end(shelf.start({ label: 'done' }));
     shelf.start();
-    shelf.write((db) => appendTurn({ ...MESSAGE, runId, session: 's-1' }, db));
+    shelf.write((db) => appendTurn(messageTo(runId, 's-1'), db));
     expect((await shelf.call(['stop', 'done'])).stdout).toBe(
       '⚙️ Stop requested for done.\n⚙️ Stopped 1 waiting message.\n',
     );
@@ -94,27 +80,19 @@ describe('subagents stop', () => {
   test('says of what has ended that it has', async () => {
     using shelf = newShelf();
     shelf.end(shelf.start());
-    expect(await shelf.call(['stop', 'last'])).toEqual({
-      code: 0,
-      stdout: '⚙️ Subagent already finished.\n',
-      stderr: '',
-    });
+    expect(await shelf.call(['stop', 'last'])).toEqual(said('⚙️ Subagent already finished.\n'));
   });
 
   test('stops all that a person has asked for, says what goes on, and with --project stops that too', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
-    const turn = shelf.start({ requester: { key: shelf.key, ...CLAUDE } });
-    shelf.queue({ requester: { key: shelf.key, ...CLAUDE } });
+    const turn = shelf.start({ requester: sessionOf(shelf.key) });
+    shelf.queue({ requester: sessionOf(shelf.key) });
     shelf.queue();
-    expect(await shelf.call(['stop', 'all'])).toEqual({
-      code: 0,
-      stdout: '⚙️ Stopped 1 subagent.\n2 runs of other sessions go on; --project stops them too.\n',
-      stderr: '',
-    });
+    expect(await shelf.call(['stop', 'all'])).toEqual(
+      said('⚙️ Stopped 1 subagent.\n2 runs of other sessions go on; --project stops them too.\n'),
+    );
     expect(await shelf.json<object>(['stop', 'all'])).toMatchObject({ stopped: [], othersActive: 2 });
-    const stopping = shelf.call(['stop', 'all', '--project']);
-    const [answer] = await Promise.all([stopping, endWhenAsked(turn, shelf)]);
-    expect(answer).toEqual({ code: 0, stdout: '⚙️ Stopped 2 subagents.\n', stderr: '' });
+    expect(await stopping(shelf, turn, 'all', '--project')).toEqual(said('⚙️ Stopped 2 subagents.\n'));
     expect(existsSync(inboxMark(shelf.key, shelf.home.paths))).toBe(true);
     const told = shelf.write((db) => waitingAnnouncements(shelf.key, db));
     expect(told).toMatchObject([{ number: 2, requesterSession: 's-1', status: 'error' }]);
@@ -124,21 +102,17 @@ describe('subagents stop', () => {
   test('takes --project with all alone', async () => {
     using shelf = newShelf();
     shelf.start();
-    const { code, stderr } = await shelf.call(['stop', '1', '--project']);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: '⚙️ Usage: self-generation subagents stop <id|#|all [--project]>\n',
-    });
+    expect(await shelf.call(['stop', '1', '--project'])).toEqual(
+      refused(2, '⚙️ Usage: self-generation subagents stop <id|#|all [--project]>\n'),
+    );
   });
 
   test('stops nothing of another project', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     const turn = shelf.start();
     shelf.queue();
-    const other = { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } as const;
-    const { runId } = shelf.queue({ requester: other });
-    const [answer] = await Promise.all([shelf.call(['stop', 'all']), endWhenAsked(turn, shelf)]);
-    expect(answer).toEqual({ code: 0, stdout: '⚙️ Stopped 2 subagents.\n', stderr: '' });
+    const { runId } = shelf.queue({ requester: ELSEWHERE });
+    expect(await stopping(shelf, turn, 'all')).toEqual(said('⚙️ Stopped 2 subagents.\n'));
     expect(shelf.write((db) => getTurn(runId, 1, db))?.state).not.toBe('stopped');
     expect((await shelf.call(['stop', '*'])).stdout).toBe('⚙️ Stopped 0 subagents.\n');
   });
@@ -147,39 +121,22 @@ describe('subagents stop', () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     shelf.start();
     const { runId } = shelf.queue({ label: 'next' });
-    expect(await shelf.json<unknown>(['stop', 'next'])).toEqual({
-      status: 'done',
-      stopped: [{ runId, number: 2, work: true, waitingMessages: 0 }],
-      alreadyFinished: [],
-      failedToStop: [],
-      survivors: [],
-      othersActive: 0,
-    });
+    const none = { alreadyFinished: [], failedToStop: [], survivors: [], othersActive: 0 };
+    const stopped = [{ runId, number: 2, work: true, waitingMessages: 0 }];
+    expect(await shelf.json<unknown>(['stop', 'next'])).toEqual({ status: 'done', stopped, ...none });
   });
 
   test('notes that a session of a client asked when that called it, and tells the person who asked for the run', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     shelf.start();
     const { runId } = shelf.queue();
-    await shelf.call(['stop', '2'], {
-      env: { HOME: shelf.home.path, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 's-1' },
-    });
+    const env = { HOME: shelf.home.path, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 's-1' };
+    await shelf.call(['stop', '2'], { env });
     expect(shelf.write((db) => getTurn(runId, 1, db))?.stop?.by).toBe('a session of claude (subagents stop)');
     const [told] = shelf.write((db) => waitingAnnouncements(shelf.key, db));
     expect(told).toMatchObject({ runId, requesterSession: null, status: 'error' });
     expect(told?.notes).toContain('stopped by a session of claude (subagents stop)');
     // By which hooks see that something waits.
     expect(existsSync(inboxMark(shelf.key, shelf.home.paths))).toBe(true);
-  });
-
-  test('is refused inside a sub-agent', async () => {
-    using shelf = newShelf();
-    shelf.end(shelf.start());
-    const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: `${'0'.repeat(32)}/1` };
-    const { code, stderr } = await shelf.call(['stop', '1'], { env });
-    expect({ code, stderr }).toEqual({
-      code: 4,
-      stderr: '⚠️ subagents is not allowed from sub-agent sessions: say in your result what is to be done\n',
-    });
   });
 });

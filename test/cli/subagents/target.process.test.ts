@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { getTurn } from '../../../src/runs/store/turns.ts';
-import { NOW_MS, newShelf } from './shelf.ts';
+import { printed, refused } from '../call.ts';
+import { ELSEWHERE, NOW_MS, newShelf } from './shelf.ts';
 
 const id = (beginning: string) => beginning.padEnd(32, '0');
 
@@ -11,8 +12,7 @@ function threeRuns() {
   const shelf = newShelf();
   shelf.end(shelf.start({ id: id('abcd1111'), label: 'twin' }));
   shelf.end(shelf.start({ id: id('abcd2222'), label: 'twins' }));
-  const requester = { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } as const;
-  shelf.end(shelf.start({ id: id('eeee3333'), label: 'elsewhere', requester }));
+  shelf.end(shelf.start({ id: id('eeee3333'), label: 'elsewhere', requester: ELSEWHERE }));
   return shelf;
 }
 
@@ -32,46 +32,35 @@ const wrong: [words: string, error: string, code: number][] = [
 
 const startOf = (text: string) => new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}.*\\n$`);
 
-const CALLS: Readonly<Record<string, readonly string[]>> = {
-  info: [],
-  log: [],
-  stop: [],
-  send: ['hello'],
-  wait: [],
-  retry: [],
-  dismiss: [],
-};
-
 describe('a run that is named', () => {
   for (const [words, error, code] of wrong) {
     test(`is refused as "${error}"`, async () => {
       using shelf = threeRuns();
-      for (const [name, rest] of Object.entries(CALLS)) {
-        expect({ name, ...(await shelf.call([name, words, ...rest])) }).toEqual({
+      for (const name of ['info', 'log', 'stop', 'send', 'wait', 'retry', 'dismiss']) {
+        const answer = await shelf.call([name, words, ...(name === 'send' ? ['hello'] : [])]);
+        expect({ name, ...answer }).toEqual({
           name,
-          code,
-          stdout: '',
-          stderr: expect.stringMatching(startOf(error)),
+          ...refused(code, expect.stringMatching(startOf(error))),
         });
       }
     });
   }
 
-  for (const [words, error] of [
-    [['--limit', 'x', '--json'], "option '--limit <N>' argument 'x' is invalid"],
-    [['spawn', '--json', '--thinking', 'hard', 'x'], "option '--thinking <T>' argument 'hard' is invalid"],
-    [['info', '--lable', '--json'], "unknown option '--lable'"],
-    [['kill', '3', '--json'], "unknown command 'subagents kill'"],
-    [['list', '--limit', '--json'], "option '--limit <N>' argument '--json' is invalid"],
+  for (const [call, error] of [
+    ['--limit x --json', "option '--limit <N>' argument 'x' is invalid"],
+    ['spawn --json --thinking hard x', "option '--thinking <T>' argument 'hard' is invalid"],
+    ['info --lable --json', "unknown option '--lable'"],
+    ['kill 3 --json', "unknown command 'subagents kill'"],
+    ['list --limit --json', "option '--limit <N>' argument '--json' is invalid"],
   ] as const) {
-    test(`is refused as JSON also when the call is wrong: ${words.join(' ')}`, async () => {
+    test(`is refused as JSON also when the call is wrong: ${call}`, async () => {
+      const words = call.split(' ');
       using shelf = threeRuns();
       const { code, stdout, stderr } = await shelf.call(words);
       expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
       expect(JSON.parse(stdout)).toEqual({ status: 'error', error: expect.stringContaining(error) });
       const plain = await shelf.call(words.filter((word) => word !== '--json'));
-      expect(plain).toMatchObject({ code: 2, stdout: '' });
-      expect(plain.stderr).toStartWith('error: ');
+      expect(plain).toEqual(refused(2, expect.stringMatching(/^error: /)));
     });
   }
 
@@ -107,8 +96,7 @@ describe('a run that is named', () => {
 
   test('is stopped by a person in whatever project it works', async () => {
     using shelf = newShelf();
-    const requester = { key: 'agent:main:other-1', session: null, client: null, cwd: '/' } as const;
-    const turn = shelf.start({ id: id('eeee3333'), label: 'elsewhere', requester });
+    const turn = shelf.start({ id: id('eeee3333'), label: 'elsewhere', requester: ELSEWHERE });
     const stopping = shelf.call(['stop', 'eeee3333']);
     shelf.end(shelf.write((db) => getTurn(turn.runId, 1, db)) ?? turn, { outcome: 'stopped' });
     expect(await stopping).toMatchObject({ code: 0, stdout: expect.stringContaining('Stopped 1 subagent.') });
@@ -137,49 +125,32 @@ describe('a run that is named', () => {
     });
   });
 
-  const usages: [name: string, usage: string][] = [
-    ['info', 'info <id|#>'],
-    ['log', 'log <id|#> [limit] [tools]'],
-    ['stop', 'stop <id|#|all [--project]>'],
-    ['send', 'send <id|#> <message>'],
-    ['wait', 'wait <id|#|all>'],
-    ['retry', 'retry <id|#>'],
-    ['dismiss', 'dismiss <id|#|all>'],
-    ['spawn', 'spawn [options] TASK'],
-  ];
-  for (const [name, usage] of usages) {
+  const usages = {
+    ...{ info: '<id|#>', log: '<id|#> [limit] [tools]', stop: '<id|#|all [--project]>', retry: '<id|#>' },
+    ...{ send: '<id|#> <message>', wait: '<id|#|all>', dismiss: '<id|#|all>', spawn: '[options] TASK' },
+  };
+  for (const [name, usage] of Object.entries(usages)) {
     test(`is asked for where it is missing: ${name}`, async () => {
       using shelf = newShelf();
-      expect(await shelf.call([name])).toEqual({
-        code: 2,
-        stdout: '',
-        stderr: `⚙️ Usage: self-generation subagents ${usage}\n`,
-      });
+      expect(await shelf.call([name])).toEqual(
+        refused(2, `⚙️ Usage: self-generation subagents ${name} ${usage}\n`),
+      );
     });
   }
 
   test('is missing when its name is empty', async () => {
     using shelf = newShelf();
-    expect(await shelf.call(['info', ' '])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: '⚠️ Missing subagent id; no sub-agent of this project was ever started\n',
-    });
+    expect(await shelf.call(['info', ' '])).toEqual(
+      refused(2, '⚠️ Missing subagent id; no sub-agent of this project was ever started\n'),
+    );
   });
 
   test('is found by each of its names, when it is archived too', async () => {
     using shelf = threeRuns();
     shelf.write((db) => setArchived(id('abcd1111'), NOW_MS, db));
-    for (const words of [
-      '1',
-      '#1',
-      'abcd1',
-      'id:abcd1',
-      id('abcd1111'),
-      'agent:main:subagent:abcd1111-0000-0000-0000-000000000000',
-    ]) {
-      const { stdout, code } = await shelf.call(['info', words]);
-      expect(code).toBe(0);
+    const key = 'agent:main:subagent:abcd1111-0000-0000-0000-000000000000';
+    for (const words of ['1', '#1', 'abcd1', 'id:abcd1', id('abcd1111'), key]) {
+      const stdout = printed(await shelf.call(['info', words]));
       expect(stdout).toContain(`\nRun: ${id('abcd1111')}\n`);
       expect(stdout).toContain('\nArchive: 2026-11-20T10:00:00.000Z (just now)\nCleanup handled: yes\n');
     }

@@ -12,7 +12,7 @@ const CALLS = ['inbox', 'inbox --json', 'wait 1', 'wait all --json'];
 
 /** `redirection`: of a shell. The exit code is the program's. */
 async function call(shelf: Shelf, words: string, redirection: string) {
-  const code = `${shelf.home.path}/code`;
+  const code = `${shelf.home.path}/exit-code`;
   const line = `{ sleep 0.2; ${BINARY} ${words}; echo $? > ${code}; } ${redirection}`;
   const { stderr } = await runProgram(['sh', '-c', line], { home: shelf.home.path, cwd: shelf.project });
   return { code: Number(await Bun.file(code).text()), stderr };

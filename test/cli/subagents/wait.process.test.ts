@@ -1,19 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { resultText } from '../../../src/cli/subagents/wait.ts';
-import { NO_USAGE } from '../../../src/runs/model/turn.ts';
-import { appendTurn, endTurn } from '../../../src/runs/store/turns.ts';
+import { appendTurn } from '../../../src/runs/store/turns.ts';
 import { madeRun, madeTurn } from '../../support/made-run.ts';
 import { BINARY } from '../../support/program.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
-
-const ENDING = {
-  outcome: 'success' as const,
-  result: 'x',
-  error: null,
-  notes: [],
-  usage: NO_USAGE,
-  exit: { code: 0, signal: null },
-};
 
 const said = (...content: object[]) => ({ type: 'assistant', message: { content } });
 
@@ -38,15 +28,11 @@ describe('waiting', () => {
     using shelf = newShelf();
     const turn = shelf.start({ label: 'docs' });
     const key = `sk-ant-api03-${'a'.repeat(40)}`;
+    const text = 'First.\n\u001b[2JNow \u202ethe tests.\n';
+    const input = { command: `X=${key} npm test` };
     const works: [line: object, shown: string][] = [
-      [
-        said({ type: 'text', text: 'First.\n\u001b[2JNow \u202ethe tests.\n' }),
-        '<U+001B>[2JNow <U+202E>the tests.',
-      ],
-      [
-        said({ type: 'tool_use', id: 't', name: 'Bash', input: { command: `X=${key} npm test` } }),
-        'npm test"}',
-      ],
+      [said({ type: 'text', text }), '<U+001B>[2JNow <U+202E>the tests.'],
+      [said({ type: 'tool_use', id: 't', name: 'Bash', input }), 'npm test"}'],
     ];
     const progress: string[] = [];
     const seen = (text: string) => {
@@ -68,10 +54,8 @@ describe('waiting', () => {
     const words = { result: 'In short: it holds.', notes: '- one bolt is loose' };
     const turn = shelf.end(shelf.start(), { result: 'A long last message.' }, words);
     const step = { runId: turn.runId, kind: 'announce', announces: 1, message: '' } as const;
-    const ending = { ...ENDING, endedAtMs: NOW_MS };
-    shelf.write((db) =>
-      endTurn(appendTurn({ ...step, nowMs: NOW_MS, state: 'starting' }, db), ending, null, db),
-    );
+    const asked = shelf.write((db) => appendTurn({ ...step, nowMs: NOW_MS, state: 'starting' }, db));
+    shelf.end(asked);
     expect((await shelf.json<{ runs: object[] }>(['wait', '1'])).runs).toMatchObject([{ report: words }]);
     using again = newShelf();
     again.end(again.start(), { result: 'A long last message.' }, words);
@@ -79,10 +63,7 @@ describe('waiting', () => {
   });
 
   test('outside of a terminal says so at the beginning and when a state changes, and not beside JSON', async () => {
-    for (const words of [
-      ['wait', 'all'],
-      ['wait', 'all', '--json'],
-    ]) {
+    for (const words of [['wait', 'all'], 'wait all --json'.split(' ')]) {
       using shelf = newShelf();
       const one = shelf.start();
       const two = shelf.start();
@@ -100,11 +81,8 @@ describe('waiting', () => {
     using shelf = newShelf();
     shelf.start({ label: 'docs' });
     const child = Bun.spawn([BINARY, 'subagents', 'wait', '1'], {
-      cwd: shelf.project,
-      env: { HOME: shelf.home.path, PATH: '/nowhere' },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
+      ...{ cwd: shelf.project, env: { HOME: shelf.home.path, PATH: '/nowhere' } },
+      ...({ stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' } as const),
     });
     const errors = child.stderr.getReader();
     const text = async () => new TextDecoder().decode((await errors.read()).value);
@@ -113,10 +91,6 @@ describe('waiting', () => {
     expect(await text()).toBe(
       '⚠️ The run goes on: "self-generation subagents wait 1" waits again, "self-generation subagents stop 1" ends it.\n',
     );
-    expect([await child.exited, child.signalCode, await new Response(child.stdout).text()]).toEqual([
-      130,
-      null,
-      '',
-    ]);
+    expect([await child.exited, child.signalCode, await child.stdout.text()]).toEqual([130, null, '']);
   });
 });
