@@ -7,7 +7,8 @@ import { info } from './info.ts';
 import { list } from './list.ts';
 import { log } from './log.ts';
 import { complainInJson, type JsonFlag, type SubagentsCommand, withRunsHere } from './runs-here.ts';
-import { retry, spawn, stop } from './spawn.ts';
+import { retry, spawn } from './spawn.ts';
+import { stop } from './stop.ts';
 import { send, wait } from './wait.ts';
 import { diff, discard, merge } from './worktree.ts';
 
