@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import type { Client } from '../clients/client.ts';
 import { type OneShotAnswer, oneShotCommand, readAnswer } from '../clients/client.ts';
 import { endLeftClient, runClientToEnd, type Waiting, writeClientFiles } from '../clients/client-process.ts';
-import { addUsage } from '../clients/usage.ts';
+import { addUsage } from '../clients/reading.ts';
 import { reasonOf } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';

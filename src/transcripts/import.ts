@@ -3,7 +3,7 @@ import { listTranscripts, type TranscriptSession } from '../clients/claude/trans
 import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
-import { pruneOldEvents } from '../database/retention.ts';
+import { pruneOldEvents } from '../database/events.ts';
 import { copyDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject } from '../lessons/learn-project.ts';
 import { lookAtRepository } from '../lessons/repository.ts';

@@ -1,8 +1,20 @@
 import { type Json, readRecord, readRecords, readString, readTexts } from '../../core/guards.ts';
 import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
 import type { AgentEvent } from '../client.ts';
-import { cutWord, StreamReader, textAt, wordAt, wordIn } from '../reading.ts';
-import { addUsage, mainModel, priced, readAmount, sinceBefore, usageIn, withCache } from '../usage.ts';
+import {
+  addUsage,
+  cutWord,
+  mainModel,
+  priced,
+  readAmount,
+  StreamReader,
+  sinceBefore,
+  textAt,
+  usageIn,
+  withCache,
+  wordAt,
+  wordIn,
+} from '../reading.ts';
 
 /** What Claude Code says of a turn, one JSON object on each line (`--output-format stream-json --verbose`). */
 export class ClaudeReader extends StreamReader {

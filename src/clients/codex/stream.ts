@@ -1,7 +1,6 @@
 import { type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
 import type { AgentEvent } from '../client.ts';
-import { cutWord, StreamReader, textAt, wordAt, wordIn } from '../reading.ts';
-import { usageIn, usageSince } from '../usage.ts';
+import { cutWord, StreamReader, textAt, usageIn, usageSince, wordAt, wordIn } from '../reading.ts';
 
 /** More calls at once there are hardly ever; of one that is forgotten the call is told of twice. */
 const OPEN_MAX = 64;

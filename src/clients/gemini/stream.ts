@@ -12,8 +12,7 @@ import { NO_USAGE, type Usage } from '../../runs/model/turn.ts';
 import { realPath } from '../../system/atomic-file.ts';
 import { readTail } from '../../system/lines.ts';
 import type { AgentEvent, ExitCodes } from '../client.ts';
-import { cutWord, StreamReader, textAt, wordAt } from '../reading.ts';
-import { mainModel, readAmount, usageIn } from '../usage.ts';
+import { cutWord, mainModel, readAmount, StreamReader, textAt, usageIn, wordAt } from '../reading.ts';
 
 /** The command as which a prompt goes in; the client says it again, with the prompt. */
 export const MESSAGE_COMMAND = 'self-generation-message';

@@ -1,8 +1,18 @@
 import { type Json, readRecord, readString } from '../../core/guards.ts';
 import type { Usage } from '../../runs/model/turn.ts';
 import type { AgentEvent, ReaderStart } from '../client.ts';
-import { cutWord, StreamReader, textAt, wordAt } from '../reading.ts';
-import { addUsage, priced, readAmount, sum, usageIn, withCache } from '../usage.ts';
+import {
+  addUsage,
+  cutWord,
+  priced,
+  readAmount,
+  StreamReader,
+  sum,
+  textAt,
+  usageIn,
+  withCache,
+  wordAt,
+} from '../reading.ts';
 
 /** What OpenCode says of a turn, one JSON object on each line (`run --format json --thinking`). */
 export class OpencodeReader extends StreamReader {
