@@ -45,7 +45,7 @@ Examples:
   $ self-generation analyze --project all --days 30
   $ self-generation analyze --cli codex --model gpt-5.5
   $ self-generation analyze --budget 0.20        at most 0.20 USD, where the client can be told
-  $ self-generation analyze --answer answer.json use this answer, of whomever, and send nothing
+  $ self-generation analyze --answer answer.json use an answer obtained elsewhere, and send nothing
   $ self-generation suggestions                  what came of it
 
 Exit codes: 0 done or too little to analyse, 1 failed, 2 wrong usage, 3 no such project, 5 running already, too soon, or over the budget.`;

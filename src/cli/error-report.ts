@@ -39,8 +39,8 @@ export function printErrors(
 
 /** The text in place of a fix, by the state of the error. */
 const NO_FIX: Readonly<Record<string, string>> = {
-  solved: 'works by now; nothing to tell',
-  contradicted: 'what was told turned out wrong, and is told no more',
+  solved: 'works now; nothing to tell',
+  contradicted: 'what was told turned out wrong and is no longer told',
   doubted: 'what a model wrote is in doubt, and is not told',
   withdrawn: 'withdrawn',
 };

@@ -208,7 +208,7 @@ const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
   },
   {
     name: 'withdraw',
-    description: 'tell agents no more what was learnt of an error',
+    description: 'stop telling agents what was learnt of an error',
     does: 'withdraw what is told of error #',
     change: withdraw,
   },

@@ -39,7 +39,7 @@ Examples:
   $ self-generation install --dry-run                  show what would be changed
   $ self-generation install --client-version 2.1.328   do not ask "claude --version"
   $ self-generation install --lessons suggest          a model writes lessons once a day; they wait for you
-  $ self-generation install --lessons daily            and agents are told those that are proven at once
+  $ self-generation install --lessons daily            and agents are told at once those whose commands ran here
   $ self-generation install --analyse yes              analyse the log after every session
   $ self-generation install --wake off                 results of background runs wait for your next prompt
   $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts

@@ -137,14 +137,14 @@ function wantsColour(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
 }
 
 const HOOK_EXAMPLES = `
-Without NAME the event on standard input decides. A hook ends with 0 whatever happens and says nothing but its answer.
+Without NAME the event on standard input decides. A hook ends with 0 whatever happens and prints nothing but its answer.
 
 Examples:
   $ self-generation hook subagent-context < event.json
   $ self-generation hook < event.json
   $ self-generation hook applied s1a2b3c4d5e < event.json      the hook of an applied suggestion
 
-Exit codes: 0 ran, 1 no such hook. Never 2: the client would take that for a veto.`;
+Exit codes: 0 ran, 1 no such hook. Never 2, which the client takes for a veto; only result-waiter ends so, to wake the session.`;
 
 /** `hook`: what the client runs. main.ts itself runs the hooks; only calls for help and wrong calls come here. */
 function hookCommand(context: CliContext): Command {

@@ -172,7 +172,7 @@ async function waitFor(
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     if (statSync(output).size + statSync(errors).size > OUTPUT_BYTES_MAX)
-      return { kind: 'failed', reason: `it said more than ${OUTPUT_BYTES_MAX} bytes` };
+      return { kind: 'failed', reason: `it printed more than ${OUTPUT_BYTES_MAX} bytes` };
     if (isGone) return undefined;
     if (signal?.aborted) return { kind: 'failed', reason: 'it was interrupted' };
     if (performance.now() >= deadlineMs) return { kind: 'timed-out' };

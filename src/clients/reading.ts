@@ -154,7 +154,7 @@ export abstract class StreamReader implements TurnReader {
 
   #lastWords(): string {
     const said = this.#plain.map((line) => cutText(oneLine(redactSecrets(line)), PLAIN_LENGTH_MAX));
-    return said.some(Boolean) ? `; its last words: ${said.filter(Boolean).join(' / ')}` : '';
+    return said.some(Boolean) ? `; its last output: ${said.filter(Boolean).join(' / ')}` : '';
   }
 }
 
@@ -180,7 +180,7 @@ export function wordIn(record: Json, key: string): string {
 }
 
 function endOf(exit: Exit | null): string {
-  if (exit === null) return 'nobody saw how the client ended';
+  if (exit === null) return 'how the client ended is not known';
   if (exit.code !== null) return `ended with exit code ${exit.code}`;
   return exit.signal === null ? 'ended by a signal' : `ended by ${exit.signal}`;
 }

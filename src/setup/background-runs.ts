@@ -149,7 +149,7 @@ function checkSupervisors(active: readonly Turn[], now: Date): Finding | undefin
   });
   if (orphans.length === 0) return undefined;
   const detail = `${counted(orphans.length, 'sub-agent')} without a supervising process: ${orphans.map(({ runId }) => runId).join(', ')}`;
-  return warning(detail, 'Another one takes over with: self-generation subagents list');
+  return warning(detail, 'Run "self-generation subagents list" to have another one take over');
 }
 
 function checkUndelivered({ runs, undelivered }: DatabaseState, now: Date): Finding | undefined {

@@ -55,7 +55,7 @@ export function checkProgram({ paths, executablePath, isCompiled, install }: Pro
 export async function checkRegistration(world: CheckWorld): Promise<Finding[]> {
   const place = locate(world.env, world.platform);
   if (place.kind === 'failed')
-    return [failed(`where the client's settings are is unknown: ${place.reason}`, place.advice)];
+    return [failed(`it is not known where the client's settings are: ${place.reason}`, place.advice)];
   const client = await findClientVersion(world);
   const mode = hookModeIn(knownManifest(place.paths.manifest));
   const findings = checkSettings(place, client, mode, world);
@@ -150,7 +150,7 @@ function objectionTo(
   { id, path, sha256 }: AppliedFile,
   { env, platform }: Pick<CheckWorld, 'env' | 'platform'>,
 ): string | undefined {
-  if (sha256 !== undefined) return `${path} is code that a model wrote, which is run no more`;
+  if (sha256 !== undefined) return `${path} is code that a model wrote, which is no longer run`;
   const place = locate(env, platform);
   if (place.kind === 'failed') return undefined; // The check of the registration says so.
   const owner = ownerOf({ ...place, binaryBefore: knownManifest(place.paths.manifest)?.binary });

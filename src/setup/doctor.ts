@@ -105,7 +105,7 @@ async function checkLive(world: ProgramWorld): Promise<Finding[]> {
   const events =
     missing.length === 0
       ? ok(`Claude Code ${report.clientVersion ?? ''} ran every registered hook`)
-      : failed(`never came in: ${missing.join(', ')}`, remedy);
+      : failed(`never ran: ${missing.join(', ')}`, remedy);
   const context =
     report.context === 'delivered'
       ? ok("a recorded error was in the sub-agent's first request")

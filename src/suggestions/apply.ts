@@ -200,7 +200,7 @@ export function planUndo({ id, status, applied: record }: Suggestion, request: U
     const { path, kind } = applied;
     if (kind !== 'declaration') {
       const target = findTargetFile(applied.root, path);
-      if (target.path !== path) return refused(`"${path}" leads to "${target.path}" by now`);
+      if (target.path !== path) return refused(`"${path}" leads to "${target.path}" now`);
     }
     const removalFrom = (settings: string) =>
       planRemoval(id, { ...request, place: { ...request.place, settings } });
@@ -210,7 +210,7 @@ export function planUndo({ id, status, applied: record }: Suggestion, request: U
       case 'claude_md':
         return undoRule(applied, request);
       case 'declaration':
-        return undone(removalFrom(path), applied, `It is registered no more in "${path}"`);
+        return undone(removalFrom(path), applied, `It is no longer registered in "${path}"`);
       case 'hook': {
         const files = [...removalFrom(applied.settings), ownFileRemoval(applied, 'script')];
         return undone(files, applied, 'The script and its entry are gone already');

@@ -259,7 +259,7 @@ describe('reader()', () => {
     };
     const token = `ghp_${'a1B2'.repeat(9)}`;
     const lines = ['one', 'two', '', `Cannot log in with ${token}`, 'Segmentation fault'];
-    const error = 'ended with exit code 7, without a result; its last words: two / Cannot log in with ';
+    const error = 'ended with exit code 7, without a result; its last output: two / Cannot log in with ';
     expect(said(lines)).toStartWith(error);
     expect(said(lines)).toEndWith(' / Segmentation fault');
     expect(said(lines)).not.toContain(token);

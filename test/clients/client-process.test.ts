@@ -181,14 +181,14 @@ describe('runClientToEnd()', () => {
     test(`ends what writes without end to its ${where}`, async () => {
       const launch = launchOf(`cat /dev/zero ${where === 'errors' ? '>&2' : ''}`);
       const end = await runClientToEnd(launch, WAITING);
-      expect(end).toMatchObject({ kind: 'failed', reason: expect.stringContaining('said more than') });
+      expect(end).toMatchObject({ kind: 'failed', reason: expect.stringContaining('printed more than') });
       expect(marked(launch)).toEqual([]);
     });
   }
 
   test('takes nothing of an output that is too long, though its program has ended', async () => {
     const end = await runClientToEnd(launchOf('head -c 20000000 /dev/zero'), WAITING);
-    expect(end).toMatchObject({ kind: 'failed', reason: expect.stringContaining('said more than') });
+    expect(end).toMatchObject({ kind: 'failed', reason: expect.stringContaining('printed more than') });
   });
 
   test('tells of the client at its start, and ends it when whoever is told throws', async () => {

@@ -449,7 +449,7 @@ async function applyAsBefore(): Promise<{ id: string; script: string }> {
 describe('a script of an earlier version', () => {
   test('is named by doctor, and undo removes it with its entry', async () => {
     const { id, script } = await applyAsBefore();
-    const detail = `${id} does nothing: ${script} is code that a model wrote, which is run no more`;
+    const detail = `${id} does nothing: ${script} is code that a model wrote, which is no longer run`;
     const remedy = `Run: self-generation undo ${id}`;
     expect(lookAtApplied()).toEqual([{ status: 'warning', detail, remedy }]);
     undo(stored({ id }));

@@ -35,12 +35,12 @@ type InboxFlags = JsonFlag & { readonly peek?: true; readonly mine?: true };
 export const inbox: SubagentsCommand = {
   name: 'inbox',
   does: 'read the inbox',
-  description: 'read what was not told to anybody yet',
+  description: 'read results that nobody has received yet',
   calls: ['', '--peek'],
   define: (command) =>
     command
-      .option('--peek', 'and leave it there')
-      .option('--mine', "leave what is meant for agents' sessions to them"),
+      .option('--peek', 'do not take them')
+      .option('--mine', "leave those meant for agents' sessions to them"),
   act: read,
 };
 
@@ -105,7 +105,7 @@ function announcementJson(one: Announcement) {
 export const dismiss: SubagentsCommand = {
   name: 'dismiss',
   does: 'dismiss an announcement',
-  description: 'drop what a run has to tell',
+  description: 'drop results that nobody has received',
   calls: ['3', 'all'],
   define: (command) => command.argument('[target]', 'the run, the announceId, or "all"'),
   act: drop,

@@ -45,12 +45,14 @@ export const spawn: SubagentsCommand = {
     command
       .argument('[task...]', 'what it is to do; "-" reads it from standard input')
       .addOption(choice('--cli <C>', 'the client that it runs in', CLIENT_NAMES))
-      .option('--agent <ID>', 'as which agent of the settings')
+      .option('--agent <ID>', 'the agent of the settings to run as')
       .option('--model <M>', 'as the client names its models')
       .addOption(choice('--thinking <T>', 'how much it thinks', THINKING_LEVELS))
       .option('--timeout <S>', 'stop it after so many seconds, or 10m, 2h; 0: never', readSeconds)
-      .option('--label <L>', 'what it is called')
-      .addOption(choice('--cleanup <HOW>', 'what becomes of it afterwards', ['delete', 'keep']))
+      .option('--label <L>', 'a short name for it')
+      .addOption(
+        choice('--cleanup <HOW>', 'whether it is archived once its result is delivered', ['delete', 'keep']),
+      )
       .addOption(choice('--worktree <M>', 'whether it works in a worktree of its own', WORKTREE_MODES))
       .option('--permissions <P>', PERMISSIONS)
       .option('--wait', 'wait for its result'),
@@ -74,7 +76,7 @@ async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]
 export const retry = aboutRun({
   name: 'retry',
   does: 'retry a sub-agent',
-  description: 'start a run anew, with the same task and settings',
+  description: 'run the same task again, with the same settings',
   calls: ['3'],
   define: (command) => command.option('--wait', 'wait for its result'),
   act: startAnew,

@@ -32,8 +32,8 @@ const COMMANDS: readonly SubagentsCommand[] = [
 
 const IDS = 'Ids: use the list index (#), runId prefix, or full session key.';
 
-const CODES = `Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidden, 5 limit reached; of a run that
-was waited for 1 it failed, 6 its time was over, 7 it was stopped, 8 it goes on although the wait is over.`;
+const CODES = `Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found or ambiguous, 4 forbidden, 5 limit reached; for a run that
+was waited for: 1 failed, 6 timed out, 7 stopped, 8 still running when the wait ended.`;
 
 const EXAMPLES = `
 Sub-agents run in the background, each in a client's own session. What one has to tell goes to whoever started it:

@@ -87,7 +87,7 @@ function tell({ kind, runs }: WaitAnswer, here: RunsHere): void {
     context.stdout(endLine(run, nowMs));
     if (isTerminal(run.turn.state)) context.stdout(resultText(run, reportOf(run, here)));
   }
-  if (kind === 'timeout') context.stderr('⏳ The time is over; what has not ended goes on.\n');
+  if (kind === 'timeout') context.stderr('⏳ The wait timed out; what has not ended goes on.\n');
 }
 
 type Patience = Pick<WaitOptions, 'timeoutMs' | 'untilAnnounced'>;

@@ -92,7 +92,7 @@ function answerOf(result: CommandResult): GitAnswer {
   if (result.kind === 'timed-out') return failed('git took too long');
   const { code, stdout, stderr } = result;
   if (code !== 0) return failed(oneLine(stderr) || `git ended with exit code ${code}`);
-  return stdout.length >= OUTPUT_BYTES_MAX ? failed('git has too much to say') : { kind: 'ok', stdout };
+  return stdout.length >= OUTPUT_BYTES_MAX ? failed('git printed too much') : { kind: 'ok', stdout };
 }
 
 /** Filters that the repository itself names are programs of its own; those of the user are the user's. */

@@ -233,7 +233,7 @@ describe('subagents wait', () => {
     const { code, stdout, stderr } = await shelf.call(['wait', '1', '--timeout', '0']);
     expect({ code, stderr }).toEqual({
       code: 8,
-      stderr: '⏳ The time is over; what has not ended goes on.\n',
+      stderr: '⏳ The wait timed out; what has not ended goes on.\n',
     });
     expect(stdout).toStartWith('1) running · ');
   });

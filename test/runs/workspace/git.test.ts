@@ -38,7 +38,7 @@ describe('gitIn()', () => {
   const broken: [what: string, script: string, reason: string][] = [
     ['is too old to be kept from running hooks', `printf 'local\\0core.bare\\0'`, 'git is too old'],
     ['ends without a word', 'exit 3', 'git ended with exit code 3'],
-    ['has too much to say', `head -c 2000000 /dev/zero | tr '\\0' x`, 'git has too much to say'],
+    ['has too much to say', `head -c 2000000 /dev/zero | tr '\\0' x`, 'git printed too much'],
   ];
   for (const [what, script, reason] of broken)
     test(`does nothing with a git that ${what}`, async () => {
