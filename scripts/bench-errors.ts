@@ -7,6 +7,7 @@
  *
  * Fills a database in a home directory of its own, prints a table, exits with 1 when a search takes longer.
  */
+
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,7 +15,8 @@ import type { StatePaths } from '../src/core/state-paths.ts';
 import type { Db } from '../src/database/connection.ts';
 import { getDb } from '../src/database/db.ts';
 import { normalizeError } from '../src/lessons/errors/normalize-error.ts';
-import { recordPersonsFix, recordSeen } from '../src/lessons/store/error-entries.ts';
+import { recordPersonsFix } from '../src/lessons/store/error-entries.ts';
+import { recordSeen } from '../src/lessons/store/seen-errors.ts';
 import { comparePairs, inTemporary, pathsIn, random, timed } from './measure.ts';
 
 const RATIO_MAX = 8;

@@ -7,6 +7,7 @@
  *
  * First every pair has a database of its own; then all stored errors are in one.
  */
+
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -20,8 +21,9 @@ import { errorLogger } from '../src/hooks/error-logger.ts';
 import { parseHookEvent } from '../src/hooks/hooks.ts';
 import { sessionMessagesIn } from '../src/hooks/session-analyzer.ts';
 import { toolError } from '../src/hooks/tool-call.ts';
-import { recordPersonsFix, recordSeen } from '../src/lessons/store/error-entries.ts';
+import { recordPersonsFix } from '../src/lessons/store/error-entries.ts';
 import { searchErrorKB } from '../src/lessons/store/error-search.ts';
+import { recordSeen } from '../src/lessons/store/seen-errors.ts';
 import { readConfig } from '../src/settings/hook-settings.ts';
 
 const FIXTURES = `${import.meta.dir}/../test/fixtures`;

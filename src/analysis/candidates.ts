@@ -1,8 +1,8 @@
 import { inertText } from '../core/inert-text.ts';
 import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
+import { sharedStart } from '../core/text.ts';
 import { isFileTool, isShellTool } from '../lessons/command.ts';
-import { sharedStart } from '../lessons/command-likeness.ts';
 import { isInformative, normalizeError } from '../lessons/errors/normalize-error.ts';
 import type { Noise } from '../lessons/failure.ts';
 import { findingsIn, isOwnRule } from '../lessons/findings.ts';

@@ -7,9 +7,9 @@ import type { Db } from '../database/connection.ts';
 import { isShellTool } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { findingsIn } from '../lessons/findings.ts';
+import type { LessonEvidence } from '../lessons/lesson.ts';
 import {
   doubtLesson,
-  type LessonEvidence,
   lessonState,
   releaseLesson,
   type StoredModelLesson,

@@ -15,9 +15,10 @@ import {
   findErrors,
   listErrors,
   resolveError,
+  searchErrors,
   tellError,
 } from '../lessons/store/error-entries.ts';
-import { searchErrorKB, searchErrors } from '../lessons/store/error-search.ts';
+import { searchErrorKB } from '../lessons/store/error-search.ts';
 import { eraseTraces, forgetError } from '../lessons/store/forget-error.ts';
 import { sameInClones, setShared } from '../lessons/store/lesson-log.ts';
 import { withdrawLesson } from '../lessons/store/model-lessons.ts';

@@ -172,3 +172,10 @@ function isClientsId(name: string): boolean {
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
+
+/** How many characters at their beginning two texts share. */
+export function sharedStart(left: string, right: string): number {
+  let at = 0;
+  while (at < left.length && left[at] === right[at]) at++;
+  return at;
+}

@@ -6,7 +6,7 @@ import { redactSecrets } from '../core/redact.ts';
 import { cleanText } from '../core/text.ts';
 import { isOwnCommand } from '../lessons/command.ts';
 import { resolutionText } from '../lessons/errors/normalize-error.ts';
-import { wasShown } from '../lessons/store/error-entries.ts';
+import { wasShown } from '../lessons/store/seen-errors.ts';
 import { type HookContext, NOTHING, originOf, type Reply, type ToolError } from './decision.ts';
 import { type HookEventOf, readToolCall } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';

@@ -7,7 +7,6 @@ import { getDb } from '../database/db.ts';
 import { pruneBackups, pruneOldEvents } from '../database/events.ts';
 import { takeGiven } from '../database/given-contexts.ts';
 import { noteTask } from '../database/given-note.ts';
-import { isRepositoryKnown } from '../lessons/store/lesson-log.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
 import { loadSkills, skillPlaces } from '../suggestions/model/skill-files.ts';
 import { expireSuggestions } from '../suggestions/model/store.ts';
@@ -30,7 +29,7 @@ import {
   type UnopenedContext,
   writeReply,
 } from './invocation.ts';
-import { isSpoolWaiting, record, spool } from './store/record.ts';
+import { isRepositoryKnown, isSpoolWaiting, record, spool } from './store/record.ts';
 import { decideSubagentStart } from './subagent-context.ts';
 
 /** Everything that writes, and what the hooks besides SubagentStart have in common: loaded when one of them is called. */

@@ -1,3 +1,4 @@
+import { sharedStart } from '../core/text.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
 /** How alike two commands are, and what messages about one rule share. */
@@ -99,13 +100,6 @@ export function areAlike(left: string, right: string): boolean {
   const backwards = (text: string) => text.split('').reverse().join('');
   const end = Math.min(sharedStart(backwards(short), backwards(long)), short.length - start);
   return start + end >= short.length * 0.7;
-}
-
-/** How many characters at their beginning two texts share. */
-export function sharedStart(left: string, right: string): number {
-  let at = 0;
-  while (at < left.length && left[at] === right[at]) at++;
-  return at;
 }
 
 /** The same words, wherever they run. */

@@ -1,3 +1,5 @@
+import { type Json, readTexts } from '../core/guards.ts';
+import { cutText, oneLine } from '../core/text.ts';
 import type { Noise } from './failure.ts';
 
 /** A call out of the log, as far as lessons are learnt from it. */
@@ -75,3 +77,28 @@ export type ErrorGroup = {
   readonly isOpen: boolean;
   readonly lesson: Lesson | null;
 };
+
+/** Why a model's lesson is believed. */
+export type LessonEvidence = Readonly<ReturnType<typeof readLessonEvidence>>;
+
+const EVIDENCE_IDS_MAX = 50;
+const EVIDENCE_LENGTH_MAX = 1000;
+
+/** Reads the evidence as it was stored, by whichever program. */
+export function readLessonEvidence(value: Json) {
+  const list = (key: string): readonly string[] => {
+    const texts = readTexts(value[key]).map((one) => cutText(oneLine(one), EVIDENCE_LENGTH_MAX));
+    return texts.filter(Boolean).slice(0, EVIDENCE_IDS_MAX);
+  };
+  return {
+    /** The calls that ran what it advises with success, and those that failed. */
+    ran: list('ran'),
+    failed: list('failed'),
+    /** The sessions of those that failed. */
+    sessions: list('sessions'),
+    /** The failing commands without what only moves or reports. */
+    failingLines: list('failingLines'),
+    /** It is about what a check says of the work, which fails at times whatever is done. */
+    isFinding: value.isFinding === true,
+  };
+}

@@ -1,4 +1,4 @@
-import { sharedStart } from './command-likeness.ts';
+import { sharedStart } from '../core/text.ts';
 import * as lists from './program-lists.ts';
 import { isWellKnown } from './programs.ts';
 import { isAssignment, programOf, type SimpleCommand, unquoted } from './shell.ts';

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnalyzeOptions, analyze, prepareAnalysis } from '../../src/analysis/analyze.ts';
+import type { LessonEvidence } from '../../src/lessons/lesson.ts';
 import { findErrors, recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
-import {
-  type LessonEvidence,
-  lessonState,
-  listModelLessons,
-  withdrawLesson,
-} from '../../src/lessons/store/model-lessons.ts';
+import { lessonState, listModelLessons, withdrawLesson } from '../../src/lessons/store/model-lessons.ts';
 import { parseConfig } from '../../src/settings/all-settings.ts';
 import { decideSuggestion, listSuggestions } from '../../src/suggestions/model/store.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';

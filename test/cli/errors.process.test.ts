@@ -4,7 +4,7 @@ import type { CliContext } from '../../src/cli/context.ts';
 import { errorsCommand } from '../../src/cli/errors.ts';
 import { record } from '../../src/hooks/store/record.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
-import { recordSeen } from '../../src/lessons/store/error-entries.ts';
+import { recordSeen } from '../../src/lessons/store/seen-errors.ts';
 import { failure, time } from '../database/conformance/context.ts';
 import { PREDECESSOR, writeOldDatabase } from '../database/conformance/old-databases.ts';
 import { type Home, readRows, temporaryHome } from '../support/home.ts';

@@ -6,7 +6,7 @@ import type { Db } from '../../database/connection.ts';
 import { type EventType, insertEvent, queryEvents, type StoredEvent } from '../../database/events.ts';
 import { recordIn, sqliteErrorCode } from '../../database/sqlite.ts';
 import { isEditingTool } from '../../lessons/command.ts';
-import { countShown, isForgotten, recordSeen } from '../../lessons/store/error-entries.ts';
+import { countShown, isForgotten, recordSeen } from '../../lessons/store/seen-errors.ts';
 import { markShown, registerCached } from '../../suggestions/model/store.ts';
 import type { CallRecord, Origin, Recording, ToolError } from '../decision.ts';
 
@@ -370,4 +370,9 @@ function discard(paths: StatePaths, names: readonly string[]): void {
   for (const name of names) lookOr(() => fs.unlinkSync(`${paths.spool}/${name}`), undefined);
   // It fails when something new came in meanwhile, or the folder is gone.
   lookOr(() => fs.rmdirSync(paths.spool), undefined);
+}
+
+/** Returns true if somebody has looked of which repository this path is a clone. */
+export function isRepositoryKnown(projectPath: string, db: Db): boolean {
+  return db.sqlite.get('SELECT 1 FROM repositories WHERE project_path = ?', projectPath) !== undefined;
 }

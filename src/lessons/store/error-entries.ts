@@ -3,7 +3,7 @@ import { inertText } from '../../core/inert-text.ts';
 import { fingerprint } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
 import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts';
-import { isInformative, resolutionText } from '../errors/normalize-error.ts';
+import { resolutionText } from '../errors/normalize-error.ts';
 import type { Evidence } from '../lesson.ts';
 
 /** Errors as a person sees them: never on a hook's path. */
@@ -30,8 +30,67 @@ export function findErrors(ids: readonly number[], db: Db): ErrorEntry[] {
   return db.sqlite.all(sql, JSON.stringify([...new Set(ids)])).map(readEntry);
 }
 
+type ErrorSearch = {
+  readonly text: string;
+  readonly filter: ErrorFilter;
+  /** Spellings of the project whose errors come first. */
+  readonly ownProject: readonly string[];
+  readonly limit: number;
+};
+
+/** Of the columns of error_kb_text, error, raw, fix and files: how much a word in them counts. */
+const WEIGHTS = '8, 2, 1, 4';
+
+/**
+ * The ids of the errors that match, best first: what has all words before what has some, then the words in their order
+ * and next to each other, then the own project, then BM25, then the newest.
+ */
+export function searchErrors({ text, filter, ownProject, limit }: ErrorSearch, db: Db): number[] {
+  const words = wordsOf(text);
+  if (words.length === 0) return [];
+  const { sql, values } = filterCondition(filter);
+  const phrase = termOf(words.join(' '));
+  const matching = (expression: string, left: number, found: readonly number[]) =>
+    db.sqlite
+      .all(
+        `SELECT id FROM error_kb_text CROSS JOIN error_kb ON id = error_kb_text.rowid
+         WHERE error_kb_text MATCH ? AND ${sql} AND id NOT IN (SELECT value FROM json_each(?))
+         ORDER BY id IN (SELECT rowid FROM error_kb_text WHERE error_kb_text MATCH ?) DESC,
+           project_path IN (SELECT value FROM json_each(?)) DESC, bm25(error_kb_text, ${WEIGHTS}), id DESC
+         LIMIT ?`,
+        ...[expression, ...values, JSON.stringify(found), phrase, JSON.stringify(ownProject), left],
+      )
+      .map((row) => Number(row.id));
+  const all = matching(words.map(termOf).join(' AND '), limit, []);
+  if (all.length >= limit || words.length === 1) return all;
+  return [...all, ...matching(words.map(termOf).join(' OR '), limit - all.length, all)];
+}
+
+const TEXT_LENGTH_MAX = 1000;
+const WORDS_MAX = 10;
+
+/** The words of a search. Any characters are allowed; what has neither letters nor digits is no word. */
+function wordsOf(text: string): string[] {
+  const words = text
+    .slice(0, TEXT_LENGTH_MAX)
+    .normalize('NFC')
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\p{N}\p{Co}]/u.test(word));
+  return [...new Set(words)].slice(0, WORDS_MAX);
+}
+
+/**
+ * As the index is asked: the word, which counts more, or what begins so. An extension is whole, and so is a single letter:
+ * half of all words begin with it. Not so a syllable of Hangul.
+ */
+function termOf(word: string): string {
+  const text = word.replace(/[^\p{L}\p{N}\p{M}\p{Co}]+/gu, ' ').trim();
+  const isWhole = /\w\.\w{1,4}$/.test(word) || /(?:^| )[\x00-\u024f]$/.test(text);
+  return isWhole ? `"${text}"` : `("${text}" OR "${text}"*)`;
+}
+
 /** The SQL condition of a filter on rows of error_kb, with its values. */
-export function filterCondition({ projects, state }: ErrorFilter): { sql: string; values: Value[] } {
+function filterCondition({ projects, state }: ErrorFilter): { sql: string; values: Value[] } {
   const conditions = ['1'];
   if (projects !== undefined)
     conditions.push(`project_path IN (${projects.map(() => '?').join(', ') || 'NULL'})`);
@@ -163,47 +222,4 @@ export function resolveError(id: number, { summary, ts }: { summary: string; ts:
     recordPersonsFix(error, { ts: when, projectPath: String(known.project_path), summary }, db);
     return true;
   });
-}
-
-type Seen = {
-  readonly ts: string;
-  readonly projectPath: string | null;
-  /** The telling line. */
-  readonly said: string;
-  readonly errorRaw: string;
-};
-
-/**
- * Counts that an error happened: from its first time on it has a row, with or without a fix. One that is solved keeps the
- * text for which it was: another with the same key may be of another file, and the fix is not known to be its own.
- */
-export function recordSeen(key: string, { ts, projectPath, said, errorRaw }: Seen, db: Db): void {
-  if (!isInformative(key)) return;
-  db.sqlite.run(
-    `INSERT INTO error_kb(ts, error_normalized, said, error_raw, project_path, seen_count) VALUES (?, ?, ?, ?, ?, 1)
-     ON CONFLICT(error_normalized, project_path) DO UPDATE SET
-       seen_count = seen_count + 1, ts = MAX(ts, excluded.ts),
-       said = CASE WHEN resolution IS NULL OR error_raw IS NULL THEN excluded.said ELSE said END,
-       error_raw = CASE WHEN resolution IS NULL THEN excluded.error_raw ELSE COALESCE(error_raw, excluded.error_raw) END`,
-    ...[ts, key, said, errorRaw, projectPath ?? ''],
-  );
-}
-
-/** Returns true if a person wanted this error forgotten: then it is neither recorded nor told. */
-export function isForgotten(normalizedError: string, db: Db): boolean {
-  const sql = 'SELECT 1 FROM forgotten_errors WHERE fingerprint = ?';
-  return db.sqlite.get(sql, fingerprint(normalizedError)) !== undefined;
-}
-
-/** Counts that an agent was told the resolution. */
-export function countShown(kbId: number, ts: string, db: Db): void {
-  db.sqlite.run('UPDATE error_kb SET shown_count = shown_count + 1, last_used = ? WHERE id = ?', ts, kbId);
-}
-
-/** Returns true if this session has been told it: by the events of its failures, `told` of which is the row. */
-export function wasShown(kbId: number, sessionId: string, db: Db): boolean {
-  if (!db.shape.has('error_kb', 'state')) return false;
-  const sql = `SELECT 1 FROM events WHERE session_id = ? AND type = 'tool_error'
-    AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ? LIMIT 1`;
-  return db.sqlite.get(sql, sessionId, kbId) !== undefined;
 }

@@ -4,14 +4,9 @@ import type { Row } from '../../database/sqlite.ts';
 import { isInformative } from '../errors/normalize-error.ts';
 import type { Noise } from '../failure.ts';
 import type { ErrorGroup, Lesson, LogEntry, Outcome } from '../lesson.ts';
-import { isForgotten } from './error-entries.ts';
+import { isForgotten } from './seen-errors.ts';
 
 /** Where lessons come from, and which of them are shared: hooks read it in told-lessons.ts. */
-
-/** Returns true if somebody has looked of which repository this path is a clone. */
-export function isRepositoryKnown(projectPath: string, db: Db): boolean {
-  return db.sqlite.get('SELECT 1 FROM repositories WHERE project_path = ?', projectPath) !== undefined;
-}
 
 /** Notes of which repository a path is a clone; null: of none that could have another. */
 export function noteRepository(projectPath: string, repository: string | null, db: Db): void {

@@ -1,38 +1,13 @@
 import { type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
-import { cutText, oneLine } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
 import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
+import { type LessonEvidence, readLessonEvidence } from '../lesson.ts';
 
 /**
  * Lessons that a model wrote, in the row of the error that they are about. Beside the states of knowledge.sql: a
  * 'doubted' one has been contradicted; it is not told, and goes back to the model until the next analysis. What the model
  * lets go then is withdrawn for the model alone, as the evidence says: the rules may learn something of that error.
  */
-
-/** Why a lesson is believed. */
-export type LessonEvidence = Readonly<ReturnType<typeof readLessonEvidence>>;
-
-const EVIDENCE_IDS_MAX = 50;
-const EVIDENCE_LENGTH_MAX = 1000;
-
-/** Reads the evidence as it was stored, by whichever program. */
-export function readLessonEvidence(value: Json) {
-  const list = (key: string): readonly string[] => {
-    const texts = readTexts(value[key]).map((one) => cutText(oneLine(one), EVIDENCE_LENGTH_MAX));
-    return texts.filter(Boolean).slice(0, EVIDENCE_IDS_MAX);
-  };
-  return {
-    /** The calls that ran what it advises with success, and those that failed. */
-    ran: list('ran'),
-    failed: list('failed'),
-    /** The sessions of those that failed. */
-    sessions: list('sessions'),
-    /** The failing commands without what only moves or reports. */
-    failingLines: list('failingLines'),
-    /** It is about what a check says of the work, which fails at times whatever is done. */
-    isFinding: value.isFinding === true,
-  };
-}
 
 type LessonRow = {
   readonly key: string;

@@ -4,7 +4,7 @@ import { isInstructionShaped } from '../../core/instruction-shape.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cleanText, cutText, fingerprint, oneLine } from '../../core/text.ts';
 import { isFileTool, isShellTool } from '../../lessons/command.ts';
-import { readLessonEvidence } from '../../lessons/store/model-lessons.ts';
+import { readLessonEvidence } from '../../lessons/lesson.ts';
 
 /** What may be proposed: a command for the user, a rule for CLAUDE.md, a hook, or a lesson that agents are told. */
 export const SUGGESTION_TYPES = ['skill', 'claude_md', 'hook', 'lesson'] as const;

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Db } from '../../../src/database/connection.ts';
 import { getCachedAnalysis } from '../../../src/database/events.ts';
-import {
-  countShown,
-  recordPersonsFix,
-  recordSeen,
-  wasShown,
-} from '../../../src/lessons/store/error-entries.ts';
+import { recordPersonsFix } from '../../../src/lessons/store/error-entries.ts';
 import { searchErrorKB } from '../../../src/lessons/store/error-search.ts';
 import { noteRepository, sameInClones, setShared } from '../../../src/lessons/store/lesson-log.ts';
+import { countShown, recordSeen, wasShown } from '../../../src/lessons/store/seen-errors.ts';
 import { findResolution } from '../../../src/lessons/store/told-lessons.ts';
 import { insertRow, valuesIn } from '../../support/rows.ts';
 import { count, failure, test, time } from './context.ts';

@@ -8,9 +8,10 @@ import {
   type ErrorFilter,
   findErrors,
   recordPersonsFix,
-  recordSeen,
+  searchErrors,
 } from '../../../src/lessons/store/error-entries.ts';
-import { searchErrorKB, searchErrors } from '../../../src/lessons/store/error-search.ts';
+import { searchErrorKB } from '../../../src/lessons/store/error-search.ts';
+import { recordSeen } from '../../../src/lessons/store/seen-errors.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { seedLearnt } from '../../support/lessons.ts';
 import { isoBeforeNow } from '../../support/seed.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { countCalls, shellLines } from '../../../src/analysis/analysis-store.ts';
 import type { Db } from '../../../src/database/connection.ts';
 import { getDb } from '../../../src/database/db.ts';
-import { recordPersonsFix, recordSeen } from '../../../src/lessons/store/error-entries.ts';
+import { recordPersonsFix } from '../../../src/lessons/store/error-entries.ts';
 import { forgetError } from '../../../src/lessons/store/forget-error.ts';
 import {
   doubtLesson,
@@ -15,6 +15,7 @@ import {
   wasDoubted,
   withdrawLesson,
 } from '../../../src/lessons/store/model-lessons.ts';
+import { recordSeen } from '../../../src/lessons/store/seen-errors.ts';
 import { listSuggestions, saveProposals } from '../../../src/suggestions/model/store.ts';
 import { readProposal } from '../../../src/suggestions/model/suggestion.ts';
 import { madeCalls, storeCalls } from '../../analysis/made-calls.ts';
