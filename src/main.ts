@@ -28,10 +28,8 @@ type Request = { readonly name: string | undefined; readonly isSure: boolean };
  * on standard input it is one too, but not for sure: nothing may come in. Everything else is loaded only then.
  */
 async function requestedHook(): Promise<Request | undefined> {
-  if (words[0] === 'hook' && words.length <= 2) {
-    const name = words[1] === undefined ? undefined : await hookNameOf(words[1]);
-    return words[1] === undefined || name !== undefined ? { name, isSure: true } : undefined;
-  }
+  // Whether there is such a hook is looked up while its input comes in.
+  if (words[0] === 'hook' && words.length <= 2) return { name: words[1], isSure: true };
   const separator = process.platform === 'win32' ? '\\' : '/';
   const name = await hookNameOf(process.argv0.slice(process.argv0.lastIndexOf(separator) + 1));
   if (name !== undefined) return { name, isSure: true };
@@ -40,8 +38,10 @@ async function requestedHook(): Promise<Request | undefined> {
 
 const hook = await requestedHook();
 if (hook) {
-  const hadInput = await hookProcess(hook.name, process.env, chunks);
-  if (hadInput || hook.isSure) process.exit();
+  const outcome = await hookProcess(hook.name, process.env, chunks);
+  // At once: the input may still be open.
+  if (outcome === 'unknown') process.exit(await (await loadCommands()).runCli(words));
+  if (outcome === 'done' || hook.isSure) process.exit();
 }
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
 if (isCalled('supervise', 3)) await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words);

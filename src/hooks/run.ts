@@ -35,27 +35,34 @@ const PRIVATE_UMASK = 0o077;
 /**
  * A hook's whole process: standard input to standard output. Without a name the input's `hook_event_name` decides.
  * Never throws and writes nothing but one JSON document to standard output; the caller exits with 0 (RA-406).
- * Resolves with false when nothing at all came in.
+ * `empty`: nothing at all came in; `unknown`: there is no hook of this name.
  */
 export async function hookProcess(
-  name: string | undefined,
+  calledAs: string | undefined,
   env: Environment,
   chunks: Chunks,
-): Promise<boolean> {
+): Promise<'done' | 'empty' | 'unknown'> {
   const now = new Date();
   const paths = statePaths(env, process.platform);
+  let name = calledAs;
   try {
     process.umask(PRIVATE_UMASK);
-    const input = await readHookInput({ bytesMax: INPUT_BYTES_MAX, timeoutMs: INPUT_TIMEOUT_MS });
-    if (input.kind === 'empty') return false;
-    if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1') return true;
+    const reading = readHookInput({ bytesMax: INPUT_BYTES_MAX, timeoutMs: INPUT_TIMEOUT_MS });
+    const isIdle = paths === undefined || env.SELF_GENERATION_INTERNAL === '1';
+    // While the input comes in, what serves it is loaded.
+    if (!isIdle && name !== undefined && name !== HOT_HOOK)
+      name = (await chunks.writePath()).hookNameOf(name);
+    if (name === undefined && calledAs !== undefined) return 'unknown';
+    const input = await reading;
+    if (input.kind === 'empty') return 'empty';
+    if (isIdle) return 'done';
     const value = input.kind === 'unreadable' ? undefined : input.value;
     const isOurs = await runHook(value, name, { env, paths, now, chunks });
     if (!isOurs) logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);
   } catch (error) {
     if (paths) logHookFailure(name ?? 'hook', String(error), paths, now);
   }
-  return true;
+  return 'done';
 }
 
 /**

@@ -85,15 +85,17 @@ export function areDifferent(left: ErrorTraits, right: ErrorTraits): boolean {
   return contradict(marksOf(left), marksOf(right));
 }
 
-const marksOf = once(({ text, lines }) => {
+const marksOf = once(({ lines }) => {
   const told = lines.join('\n');
   return {
     causes: marks.causesIn(told),
     codes: marks.codesIn(told),
     program: marks.missingProgram(told),
-    programs: marks.programsIn(text),
   };
 });
+
+/** Not with the marks: most errors are compared with none. */
+const programsOf = once(({ text }) => marks.programsIn(text));
 
 type Marks = ReturnType<typeof marksOf>;
 
@@ -110,11 +112,12 @@ function similarityOfMarks(asked: ErrorTraits, known: ErrorTraits, byWords: numb
   if (left.program !== undefined && left.program === right.program)
     return SAME_PROGRAM + (1 - SAME_PROGRAM) * byWords;
   const [mine, others] = [left.causes.telling, right.causes.telling];
-  const isOfOne = shares(left.programs, right.programs);
-  const isOfOthers = !isOfOne && left.programs.size > 0 && right.programs.size > 0;
+  const [programs, otherPrograms] = [programsOf(asked), programsOf(known)];
+  const isOfOne = shares(programs, otherPrograms);
+  const isOfOthers = !isOfOne && programs.size > 0 && otherPrograms.size > 0;
   // What helped one program against a cause helps no other; only nearly the same words do.
   if (isOfOthers && byWords < SAME_WORDS) return 0;
-  const isOfNone = left.programs.size + right.programs.size === 0;
+  const isOfNone = programs.size + otherPrograms.size === 0;
   const isAboutOne = isOfOne || isOfNone || (!isOfOthers && shareName(linesOf(asked), linesOf(known)));
   if (isAboutOne && shares(mine, others) && (isWithin(mine, others) || isWithin(others, mine)))
     return SAME_CAUSE + (1 - SAME_CAUSE) * byWords;

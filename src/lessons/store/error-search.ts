@@ -41,6 +41,7 @@ function mostSimilarError(asked: alike.ErrorTraits, scope: Scope, db: Db) {
 
 /** The errors with a mark of this one, then those that share most of its words: a close comparison costs. */
 function nearest(asked: alike.ErrorTraits, rows: readonly Row[]) {
+  if (rows.length === 0) return []; // As mostly: then its names need not be looked for.
   const words = [...asked.words, alike.namesOf(asked).map((name) => name.toLowerCase())];
   const found = rows.map(({ id, text, use_count }) => {
     const [said, lower] = [String(text), String(text).toLowerCase()];
