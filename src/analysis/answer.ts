@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRecord, parseJson } from '../core/guards.ts';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { isInstructionShaped } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText, oneLine } from '../core/text.ts';
 import { isFetchNamed, speaksOfFetching } from '../lessons/fetches.ts';

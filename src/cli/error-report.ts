@@ -1,5 +1,4 @@
-import { inertLines } from '../core/inert-text.ts';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { inertLines, isInstructionShaped } from '../core/inert-text.ts';
 import { counted } from '../core/text.ts';
 import { isInformative } from '../lessons/errors/normalize-error.ts';
 import type { ErrorEntry, ErrorStory, FixEvidence } from '../lessons/store/error-entries.ts';

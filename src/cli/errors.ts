@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { isInstructionShaped } from '../core/inert-text.ts';
 import { getProjectName, projectPathSpellings, relativeFile } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';

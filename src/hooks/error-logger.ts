@@ -1,6 +1,5 @@
 import { isRecord, lookOr, parseJson, readString } from '../core/guards.ts';
-import { framed, inertText } from '../core/inert-text.ts';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
 import { messagesIn } from '../core/messages.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText } from '../core/text.ts';

@@ -1,6 +1,5 @@
 import { isRecord, readTexts } from '../core/guards.ts';
-import { framed, inertText } from '../core/inert-text.ts';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
 import { type Language, messagesIn } from '../core/messages.ts';
 import type { Db } from '../database/connection.ts';
 import { getCachedAnalysis, queryEvents } from '../database/events.ts';

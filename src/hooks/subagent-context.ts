@@ -1,5 +1,4 @@
-import { framed, inertText } from '../core/inert-text.ts';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
 import { type Messages, messagesIn } from '../core/messages.ts';
 import { cutText } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type AnalysisRun, listAnalysisRuns } from '../analysis/analysis-store.ts';
 import { readString, reasonOf } from '../core/guards.ts';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { isInstructionShaped } from '../core/inert-text.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { type Db, SCHEMA_VERSION, schemaVersion } from '../database/connection.ts';
 import { getDb } from '../database/db.ts';

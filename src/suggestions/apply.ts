@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { lookOr, unreachable } from '../core/guards.ts';
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { isInstructionShaped } from '../core/inert-text.ts';
 import type { Language } from '../core/messages.ts';
 import type { Db } from '../database/connection.ts';
 import { lessonState, saveModelLesson } from '../lessons/store/model-lessons.ts';

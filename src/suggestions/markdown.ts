@@ -1,4 +1,4 @@
-import { isInstructionShaped } from '../core/instruction-shape.ts';
+import { isInstructionShaped } from '../core/inert-text.ts';
 import type { Language } from '../core/messages.ts';
 import { cleanText, oneLine } from '../core/text.ts';
 import { Refused } from '../setup/file-plan.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { isInstructionShaped } from '../../src/core/instruction-shape.ts';
+import { isInstructionShaped } from '../../src/core/inert-text.ts';
 import { testEndsSoon } from '../support/ends-soon.ts';
 
 const attacks = [

@@ -1,6 +1,5 @@
 import { isRecord, type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
-import { inertText } from '../../core/inert-text.ts';
-import { isInstructionShaped } from '../../core/instruction-shape.ts';
+import { inertText, isInstructionShaped } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cleanText, cutText, fingerprint, oneLine } from '../../core/text.ts';
 import { isFileTool, isShellTool } from '../../lessons/command.ts';
