@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-import { HOT_HOOK, hookProcess } from './hooks/run.ts';
+import { HOT_HOOK, hookProcess } from './hooks/hook-process.ts';
 
 /** Not in the hooks' own table below: what stands there, everything else that is loaded later loads as well. */
 const loadCommands = () => import('./cli/run.ts');

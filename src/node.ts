@@ -1,4 +1,4 @@
-import { hookProcess } from './hooks/run.ts';
+import { hookProcess } from './hooks/hook-process.ts';
 import * as writePath from './hooks/write-path.ts';
 import * as errorSearch from './lessons/store/error-search.ts';
 

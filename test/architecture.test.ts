@@ -110,8 +110,8 @@ describe('rule 1: folders import only what the table says', () => {
     ['database/db.ts', 'bun:sqlite'],
     ['database/sqlite-bun.ts', 'better-sqlite3'],
     ['database/sqlite-node.ts', 'node:fs'],
-    ['hooks/run.ts', 'zod'],
-    ['hooks/run.ts', 'node:path'],
+    ['hooks/hook-process.ts', 'zod'],
+    ['hooks/hook-process.ts', 'node:path'],
     ['setup/doctor.ts', 'cli/context.ts'],
     ['setup/doctor.ts', 'commander'],
     ['cli/run.ts', 'mcp/serve.ts'],
@@ -172,7 +172,7 @@ describe('rule 3: what starts with a hook is small and has no package and no nod
 
   test('no file of it loads what Node has built in', () => {
     const files = filesLoaded(metafile, 'src/main.ts') ?? [];
-    expect(files).toContain('src/hooks/run.ts');
+    expect(files).toContain('src/hooks/hook-process.ts');
     check(files.flatMap((file) => builtinsOf(file).map((name) => `${file} loads ${name}`)));
     expect(builtinsIn("import { a } from 'node:fs';\nimport type { B } from 'node:path';\na();")).toEqual([
       'node:fs',
@@ -226,7 +226,7 @@ describe('rule 4: no cycles', () => {
 
   test('reports a planted one, once, and one of a file with itself', () => {
     const edge = (from: string, to: string) => ({ from, to });
-    expect(cycles([...RESOLVED, edge('core/guards.ts', 'hooks/run.ts')])).not.toEqual([]);
+    expect(cycles([...RESOLVED, edge('core/guards.ts', 'hooks/hook-process.ts')])).not.toEqual([]);
     expect(cycles([edge('b', 'c'), edge('c', 'a'), edge('a', 'b'), edge('x', 'b')])).toEqual([
       'a → b → c → a',
     ]);
@@ -282,7 +282,7 @@ describe('rule 6: no file is dead', () => {
   test('reports one that nothing imports, and one that only a dead one imports', () => {
     const edges = [{ from: 'old.ts', to: 'older.ts' }, ...RESOLVED];
     expect(
-      deadFiles(edges, ENTRIES, ['old.ts', 'older.ts', 'types.d.ts', 'hooks/run.ts', 'cli/run.ts']),
+      deadFiles(edges, ENTRIES, ['old.ts', 'older.ts', 'types.d.ts', 'hooks/hook-process.ts', 'cli/run.ts']),
     ).toEqual(['old.ts', 'older.ts']);
   });
 });
@@ -349,12 +349,12 @@ describe('rule 8: statements of SQL stand in database/, in a folder store/ or in
     expect(
       outside(
         new Map([
-          ['hooks/run.ts', text],
+          ['hooks/hook-process.ts', text],
           ['lessons/store/x.ts', text],
           ['hooks/x-store.ts', text],
         ]),
       ),
-    ).toEqual(['hooks/run.ts']);
+    ).toEqual(['hooks/hook-process.ts']);
   });
 });
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { StatePaths } from '../core/state-paths.ts';
+import { resolutionText } from '../core/told-texts.ts';
 import type { Db } from '../database/connection.ts';
 import { type EventFilter, queryEvents, type StoredEvent } from '../database/events.ts';
-import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { lessonState, listModelLessons, type StoredModelLesson } from '../lessons/store/model-lessons.ts';
 import { findResolution } from '../lessons/store/told-lessons.ts';
 import {

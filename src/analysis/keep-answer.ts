@@ -3,9 +3,9 @@ import { inertText } from '../core/inert-text.ts';
 import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { counted } from '../core/text.ts';
+import { resolutionText } from '../core/told-texts.ts';
 import type { Db } from '../database/connection.ts';
 import { isShellTool } from '../lessons/command.ts';
-import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { findingsIn } from '../lessons/findings.ts';
 import type { LessonEvidence } from '../lessons/lesson.ts';
 import {

@@ -1,7 +1,7 @@
 import { inertText } from '../core/inert-text.ts';
-import type { Language } from '../core/messages.ts';
-import { ANALYSIS_MARK } from '../core/messages.ts';
 import { cutText } from '../core/text.ts';
+import type { Language } from '../core/told-texts.ts';
+import { ANALYSIS_MARK } from '../core/told-texts.ts';
 import { DECLARED_TEXT_LENGTH_MAX } from '../suggestions/model/suggestion.ts';
 import { ADVICE_LENGTH_MAX, LESSONS_MAX } from './answer.ts';
 import type { CandidateGroup } from './candidates.ts';

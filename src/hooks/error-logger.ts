@@ -1,10 +1,9 @@
 import { isRecord, lookOr, parseJson, readString } from '../core/guards.ts';
 import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
-import { messagesIn } from '../core/messages.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText } from '../core/text.ts';
+import { messagesIn, resolutionText } from '../core/told-texts.ts';
 import { isOwnCommand } from '../lessons/command.ts';
-import { resolutionText } from '../lessons/errors/normalize-error.ts';
 import { wasShown } from '../lessons/store/seen-errors.ts';
 import { type HookContext, NOTHING, originOf, type Reply, type ToolError } from './decision.ts';
 import { type HookEventOf, readToolCall } from './event.ts';

@@ -1,6 +1,6 @@
 import { isRecord, readTexts } from '../core/guards.ts';
 import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
-import { type Language, messagesIn } from '../core/messages.ts';
+import { type Language, messagesIn } from '../core/told-texts.ts';
 import type { Db } from '../database/connection.ts';
 import { getCachedAnalysis, queryEvents } from '../database/events.ts';
 import { listSuggestions, unseenIds } from '../suggestions/model/store.ts';

@@ -1,9 +1,9 @@
 import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
-import { type Messages, messagesIn } from '../core/messages.ts';
 import { cutText } from '../core/text.ts';
+import { type Messages, messagesIn, resolutionSummary, resolutionText } from '../core/told-texts.ts';
 import type { Db } from '../database/connection.ts';
 import { getCachedAnalysis, queryEvents, type StoredEvent } from '../database/events.ts';
-import { isInformative, resolutionSummary, resolutionText } from '../lessons/errors/normalize-error.ts';
+import { isInformative } from '../lessons/errors/normalize-error.ts';
 import { findResolution, readToldLessons, type StoredLesson } from '../lessons/store/told-lessons.ts';
 import { type Decision, type HookContext, NOTHING, type Project } from './decision.ts';
 import type { HookEventOf } from './event.ts';

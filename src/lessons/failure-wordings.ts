@@ -82,8 +82,8 @@ export const CERTAIN_INVOCATION: Wordings = [
   ],
   // Programs and scripts
   [
-    'not found|not recognized|no such|is not a|찾을 수',
-    String.raw`command not found|: not found$|not recognized as (?:an internal|the name)|No such command|is not an? \S+ command|명령(?:어를|을) 찾을 수 없`,
+    'not found|not recognized|no such|is not a|찾을 수|nicht gefunden|geschrieben|コマンド',
+    String.raw`command not found|: not found$|not recognized as (?:an internal|the name)|No such command|is not an? \S+ command|명령(?:어를|을) 찾을 수 없|(?:Kommando|Befehl) nicht gefunden|falsch geschrieben oder|コマンドが見つかりません|内部コマンドまたは外部コマンド`,
   ],
   [
     'missing script|not found|no script|no_script|find a script|not defined|not running|does not|no rule|no such|know how|no ',

@@ -5,8 +5,8 @@ import { tellingLines } from './errors/error-lines.ts';
 import * as SAYS from './failure-wordings.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import { isCheck } from './programs.ts';
+import { quoteFinding, quoteMessage, quotePaths, toldWords } from './quote.ts';
 import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { quoteFinding, quoteMessage, quotePaths, toldWords } from './tell.ts';
 
 /** A failure as it is recognised again. */
 export type Failure = {

@@ -6,8 +6,8 @@ import { isFetchNamed } from './fetches.ts';
 import { findingsIn, isOfSecrets, isOwnRule } from './findings.ts';
 import type { ErrorGroup, Evidence, LogEntry, LoggedCall, Outcome, Remedy } from './lesson.ts';
 import { asksForHelp, isCheck, isLook, isRead, isSetUp, siblingScript, undoes } from './programs.ts';
+import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './quote.ts';
 import { isAssignment, joinPaths, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
-import { leftOut, quoteCommand, quoteFinding, quotePair, quotePaths, quotePlace } from './tell.ts';
 
 /**
  * Learns from a project's calls what failed, what helped, and what of that another agent would gain from. Pure: the same

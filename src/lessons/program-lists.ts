@@ -1,4 +1,4 @@
-/** Programs, subcommands, options and words of commands, by what they mean for lessons. Data alone: programs.ts, fetches.ts and tell.ts apply it. */
+/** Programs, subcommands, options and words of commands, by what they mean for lessons. Data alone: programs.ts, fetches.ts and quote.ts apply it. */
 
 /** Programs that only show what is there. */
 const READS_WORDS =

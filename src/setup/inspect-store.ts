@@ -3,6 +3,7 @@ import { type AnalysisRun, listAnalysisRuns } from '../analysis/analysis-store.t
 import { readString, reasonOf } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/inert-text.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { resolutionText } from '../core/told-texts.ts';
 import { type Db, SCHEMA_VERSION, schemaVersion } from '../database/connection.ts';
 import { getDb } from '../database/db.ts';
 import { queryEvents } from '../database/events.ts';
@@ -10,7 +11,6 @@ import { listGiven, waitingGiven } from '../database/given-contexts.ts';
 import type { GivenContext } from '../database/given-note.ts';
 import { recordIn, sqliteErrorCode, textIn } from '../database/sqlite.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
-import { resolutionText } from '../lessons/errors/normalize-error.ts';
 
 /** Reads the database for doctor, status and uninstall; no hook needs this. */
 

@@ -13,7 +13,7 @@ import { parseShell, unquoted } from '../lessons/shell.ts';
 import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import { writeStdout } from '../system/runtime-bun.ts';
-import { readHookInput } from '../system/stdin.ts';
+import { HOOK_INPUT, readHookInput } from '../system/stdin.ts';
 import { findSuggestions } from './model/store.ts';
 import { type HookDeclaration, readDeclaration } from './model/suggestion.ts';
 
@@ -66,8 +66,6 @@ function matchesGlob(path: string, glob: string): boolean {
   return new Bun.Glob(whole).match(path);
 }
 
-const INPUT_BYTES_MAX = 1024 * 1024;
-const INPUT_TIMEOUT_MS = 500;
 const READ_TIMEOUT_MS = 400;
 const PRIVATE_UMASK = 0o077;
 
@@ -81,7 +79,7 @@ export async function appliedHookProcess(id: string, env: Environment): Promise<
   try {
     process.umask(PRIVATE_UMASK);
     if (!isEnabled(loadConfig(paths))) return;
-    const input = await readHookInput({ bytesMax: INPUT_BYTES_MAX, timeoutMs: INPUT_TIMEOUT_MS });
+    const input = await readHookInput(HOOK_INPUT);
     const event = input.kind === 'json' ? parseHookEvent(input.value) : undefined;
     if (event === undefined) throw new Error(`Cannot read the event: input is ${input.kind}`);
     const hook = findHook(id, paths);

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { lookOr, unreachable } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/inert-text.ts';
-import type { Language } from '../core/messages.ts';
+import type { Language } from '../core/told-texts.ts';
 import type { Db } from '../database/connection.ts';
 import { lessonState, saveModelLesson } from '../lessons/store/model-lessons.ts';
 import {

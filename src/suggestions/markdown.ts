@@ -1,6 +1,6 @@
 import { isInstructionShaped } from '../core/inert-text.ts';
-import type { Language } from '../core/messages.ts';
 import { cleanText, oneLine } from '../core/text.ts';
+import type { Language } from '../core/told-texts.ts';
 import { Refused } from '../setup/file-plan.ts';
 import { SKILL_NAME, SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from './model/suggestion.ts';
 

@@ -11,6 +11,9 @@ export type HookInput =
 
 export type InputLimits = { readonly bytesMax: number; readonly timeoutMs: number };
 
+/** Of a hook: the client writes it at once. */
+export const HOOK_INPUT: InputLimits = { bytesMax: 1024 * 1024, timeoutMs: 500 };
+
 const CLOSING_BRACE = 0x7d;
 const BLANK_MAX = 0x20;
 /** Chunks that were thrown away and may still stand in memory. */

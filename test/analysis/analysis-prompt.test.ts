@@ -7,7 +7,7 @@ import {
   DATA_BYTES_MAX,
   type PromptOptions,
 } from '../../src/analysis/prompt.ts';
-import { ANALYSIS_MARK } from '../../src/core/messages.ts';
+import { ANALYSIS_MARK } from '../../src/core/told-texts.ts';
 import { madeGroup } from './made-group.ts';
 
 const NO_CALLS = { toolSequences: [], candidates: [], checks: [], contradicted: [], toolTotal: 0 };

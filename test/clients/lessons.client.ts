@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { resolutionText } from '../../src/lessons/errors/normalize-error.ts';
+import { resolutionText } from '../../src/core/told-texts.ts';
 import { answer, say, startSubAgent, useTool } from '../../src/setup/scripted-model.ts';
 import { runProblems, textsOf } from './checks.ts';
 import {

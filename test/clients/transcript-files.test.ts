@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { listTranscripts } from '../../src/clients/claude/transcript-files.ts';
-import { ANALYSIS_MARK } from '../../src/core/messages.ts';
+import { ANALYSIS_MARK } from '../../src/core/told-texts.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';
 import { Clock, putText, Transcript, transcriptPath } from '../support/transcripts.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { messagesIn } from '../../src/core/messages.ts';
+import { messagesIn } from '../../src/core/told-texts.ts';
 import { type Reading, type ToldLesson, toldLessons } from '../../src/hooks/subagent-context.ts';
 import { APP, bench } from '../support/hook-context.ts';
 import { PROJECT } from '../support/payloads.ts';

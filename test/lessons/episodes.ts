@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { messagesIn } from '../../src/core/messages.ts';
 import { redactSecrets } from '../../src/core/redact.ts';
-import { resolutionText } from '../../src/lessons/errors/normalize-error.ts';
+import { messagesIn, resolutionText } from '../../src/core/told-texts.ts';
 import { readFailure, readHiddenFailure } from '../../src/lessons/failure.ts';
 import { manifestName } from '../../src/lessons/fetches.ts';
 import { learn } from '../../src/lessons/learn.ts';

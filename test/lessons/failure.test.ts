@@ -41,6 +41,9 @@ describe('what nobody else gains from', () => {
     [null, 'npm test', `${REFUSED}\n    at TCPConnectWrap.afterConnect (node:net:1607:16)`],
     [null, 'npm test', `FAIL src/a.test.ts\n  ${REFUSED}\n\nTests: 1 failed, 1 total`],
     [null, 'pytest', 'bash: pytest: command not found'],
+    [null, 'kubectl get pods', 'bash: kubectl: Befehl nicht gefunden.'],
+    [null, 'kubectl get pods', 'bash: kubectl: コマンドが見つかりません'],
+    [null, 'kubectl get pods', 'Der Befehl "kubectl" ist entweder falsch geschrieben oder'],
     [null, 'make tset', "make: *** No rule to make target 'tset'.  Stop."],
     [null, '{}', 'team: Required', 'mcp__linear__create_issue'],
   ];

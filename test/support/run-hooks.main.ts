@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { statePaths } from '../../src/core/state-paths.ts';
-import { runHook } from '../../src/hooks/run.ts';
+import { runHook } from '../../src/hooks/hook-process.ts';
 import * as writePath from '../../src/hooks/write-path.ts';
 import * as errorSearch from '../../src/lessons/store/error-search.ts';
 import * as deliveries from '../../src/runs/delivery/hook-delivery.ts';

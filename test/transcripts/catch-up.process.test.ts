@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
-import { ANALYSIS_MARK } from '../../src/core/messages.ts';
+import { ANALYSIS_MARK } from '../../src/core/told-texts.ts';
 import { readUnreadNote } from '../../src/transcripts/catch-up.ts';
 import { type Home, hookFailures, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { type ProcessResult, runHookProcess, runProgram } from '../support/hook-process.ts';

@@ -100,7 +100,7 @@ export function clientWarnings(client: ClientVersion, mode: HookMode): string[] 
 
 /**
  * The commands `/subagents` and `/stop` in Claude Code, which knows a command only by its file. What is typed is answered by
- * the hook that gets the prompt (cli/prompt-command.ts); these texts are for a model, where no hook answers. No shell sees what
+ * the hook that gets the prompt (cli/run.ts); these texts are for a model, where no hook answers. No shell sees what
  * is typed: measured with 2.1.328, in a line that runs a command (`!`), $ARGUMENTS becomes part of the shell's text, so
  * none stands here; without $ARGUMENTS in it the client adds `ARGUMENTS: …` at the end.
  */

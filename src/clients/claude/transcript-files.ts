@@ -1,6 +1,6 @@
 import { isRecord, lookOr, parseJson, readString, reasonOf } from '../../core/guards.ts';
-import { ANALYSIS_MARK } from '../../core/messages.ts';
 import { fingerprint } from '../../core/text.ts';
+import { ANALYSIS_MARK } from '../../core/told-texts.ts';
 import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
 import { LineReader, readFirstLine } from '../../system/lines.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';

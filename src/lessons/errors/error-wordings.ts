@@ -1,4 +1,30 @@
 /**
+ * What stands on both sides of the name of a program that is missing; one side may be empty. A new language has a wording
+ * here and in the next two, and one in failure-wordings.ts.
+ */
+export const AROUND_PROGRAM = (
+  'command not found: *|*: command not found|*: Command not found|*: 명령어를 찾을 수 없|*: 명령을 찾을 수 없|' +
+  '*: Kommando nicht gefunden|*: Befehl nicht gefunden|*: コマンドが見つかりません|: *: not found|* not found in PATH|*: not found in PATH|' +
+  "failed to run command '*'|failed to run command ‘*’|Could not find program '*'|Could not find `*` installation|" +
+  `'*' is not recognized|term '*' is not|'*'은(는) 내부|Befehl "*" ist entweder|'*' は、内部コマンド|` +
+  'exec: "*": exec|make: *: No such file|env: *: No such file|' +
+  "env: '*': No such file|env: ‘*’: No such file|spawn * ENOENT|" +
+  'Cannot run program "*"|linker `*` not found|' +
+  "'*' is not a docker command|'*' is not a git command|no such command: `*`|unknown command: *|Error: not found: *"
+).split('|');
+
+/** Words that stand beside it, in each of the languages: by these it is searched for. */
+export const BESIDE_PROGRAM = [
+  'found',
+  'such',
+  'recognized',
+  '찾을',
+  '내부',
+  'gefunden',
+  'コマンドが見つかりません',
+];
+
+/**
  * Causes that other programs, versions and languages put in other words: what makes `ECONNREFUSED` and "Connection
  * refused" the same, and "does not exist" and "already exists" different.
  *

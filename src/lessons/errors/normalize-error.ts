@@ -1,7 +1,4 @@
-import { type Json, readString } from '../../core/guards.ts';
-import { type Messages, messagesIn } from '../../core/messages.ts';
 import { cutText } from '../../core/text.ts';
-import { recordIn } from '../../database/sqlite.ts';
 
 const ERROR_LENGTH_MAX = 200;
 /** More than this is never looked at: what is kept has 200 characters. */
@@ -49,39 +46,4 @@ export function isInformative(normalizedError: string): boolean {
     if ((code >= 0x61 && code <= 0x7a) || code >= 0xaa) letters++;
   }
   return letters >= LETTERS_MIN;
-}
-
-/**
- * The resolution column in words: what our own lessons say to do, else a summary in words, else the path of tools that
- * an earlier version stored, else the text as it is.
- */
-export function resolutionText(resolution: string, messages: Messages = messagesIn('en')): string {
-  const words = resolutionSummary(resolution, messages);
-  if (words !== undefined) return words;
-  const parsed = recordIn(resolution);
-  const resolvedBy = readString(parsed, 'resolvedBy');
-  const sequence = parsed.toolSequence;
-  if (!Array.isArray(sequence) || sequence.length === 0) return resolvedBy || resolution;
-  return `${resolvedBy ? `${resolvedBy}: ` : ''}${sequence.join(' → ')}`;
-}
-
-/** Our own words, or undefined when the resolution was stored by somebody else. */
-export function resolutionSummary(resolution: string, messages: Messages): string | undefined {
-  const parsed = recordIn(resolution);
-  return remedyText(parsed, messages) || readString(parsed, 'summary') || undefined;
-}
-
-/** A remedy (see lessons/lesson.ts) in the reader's language; undefined when it is none that we know. */
-function remedyText(remedy: Json, messages: Messages): string | undefined {
-  const read = (key: string) => readString(remedy, key) ?? '';
-  const [use, failing] = [read('use'), read('failing')];
-  const texts: Readonly<Record<string, () => string>> = {
-    command: () => use && messages.useInstead(use, failing),
-    without: () => messages.leaveOut(read('leaveOut'), failing),
-    directory: () => use && messages.runIn(use, read('directory')),
-    fixer: () => use && messages.runFirst(use, failing),
-    ran: () => messages.workedHere(read('summary')),
-    lint: () => messages.lintRule(read('rule'), read('message')),
-  };
-  return Object.hasOwn(texts, read('kind')) ? texts[read('kind')]?.() : undefined;
 }

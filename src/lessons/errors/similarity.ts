@@ -1,5 +1,6 @@
-import * as marks from './error-causes.ts';
 import { isHint, tellingLines, weighWords } from './error-lines.ts';
+import * as marks from './error-marks.ts';
+import { BESIDE_PROGRAM } from './error-wordings.ts';
 import {
   differingIn,
   type NamedLine,
@@ -181,9 +182,6 @@ function remainder(words: ReadonlyMap<string, number>, others: ReadonlyMap<strin
   return rest;
 }
 
-/** What stands beside the name of a missing program, in the languages of shells. */
-const FOUND = ['found', 'such', 'recognized', '찾을', '내부', 'gefunden', 'コマンドが見つかりません'];
-
 /**
  * Phrases of the same error in other words, those in one list together: codes and missing programs, or else the other
  * wordings of its causes.
@@ -191,7 +189,7 @@ const FOUND = ['found', 'such', 'recognized', '찾을', '내부', 'gefunden', '�
 export function markPhrases(traits: ErrorTraits): string[][] {
   const { causes, codes, program } = marksOf(traits);
   const phrases: string[][] = [];
-  if (program !== undefined) for (const word of FOUND) phrases.push([program, word]);
+  if (program !== undefined) for (const word of BESIDE_PROGRAM) phrases.push([program, word]);
   else {
     for (const code of codes) for (const equal of marks.equalCodes(code)) phrases.push([equal]);
     for (const cause of causes.telling) phrases.push(...marks.wordingsOf(cause));

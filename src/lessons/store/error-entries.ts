@@ -1,9 +1,9 @@
 import { readString } from '../../core/guards.ts';
 import { inertText } from '../../core/inert-text.ts';
 import { fingerprint } from '../../core/text.ts';
+import { resolutionText } from '../../core/told-texts.ts';
 import type { Db } from '../../database/connection.ts';
 import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts';
-import { resolutionText } from '../errors/normalize-error.ts';
 import type { Evidence } from '../lesson.ts';
 
 /** Errors as a person sees them: never on a hook's path. */

@@ -1,6 +1,6 @@
 import { inertLines, inertText } from '../../core/inert-text.ts';
-import type { Language } from '../../core/messages.ts';
 import { cutText } from '../../core/text.ts';
+import type { Language } from '../../core/told-texts.ts';
 import type { Run } from './run.ts';
 
 /** The first prompt of a sub-agent and that of the announce step, in the language for agents. */

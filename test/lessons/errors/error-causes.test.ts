@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { causesIn, mayName, wordingsOf } from '../../../src/lessons/errors/error-causes.ts';
+import { causesIn, mayName, wordingsOf } from '../../../src/lessons/errors/error-marks.ts';
 import { CAUSES } from '../../../src/lessons/errors/error-wordings.ts';
 
 const CELLS = CAUSES.split('|');

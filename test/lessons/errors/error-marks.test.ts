@@ -5,7 +5,7 @@ import {
   equalCodes,
   missingProgram,
   programsIn,
-} from '../../../src/lessons/errors/error-causes.ts';
+} from '../../../src/lessons/errors/error-marks.ts';
 
 const codes: [text: string, codes: string[]][] = [
   ['src/a.ts(1,2): error TS2304: Cannot find name', ['TS2304']],

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import { messagesIn } from '../../../src/core/messages.ts';
-import { resolutionSummary, resolutionText } from '../../../src/lessons/errors/normalize-error.ts';
+import { messagesIn, resolutionSummary, resolutionText } from '../../../src/core/told-texts.ts';
 
 const texts: [resolution: string, text: string, summary: string | undefined][] = [
   ['{"summary":"edited a.ts"}', 'edited a.ts', 'edited a.ts'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { type Language, type Messages, messagesIn } from '../../src/core/messages.ts';
+import { type Language, type Messages, messagesIn } from '../../src/core/told-texts.ts';
 
 const KOREAN = messagesIn('ko');
 const ENGLISH = messagesIn('en');

@@ -1,3 +1,5 @@
+import { isRecord, type Json, parseJson, readString } from './guards.ts';
+
 /**
  * The texts that sub-agents are given when they start: no more, since each of them pays for what is loaded. Korean is the
  * seeds' wording; every entry exists in both languages.
@@ -63,3 +65,43 @@ function withRule(message: string, rule: string): string {
 
 /** Stands at the beginning of every prompt of our own analysis, so that its sessions are never taken for the user's. */
 export const ANALYSIS_MARK = 'self-generation-analysis';
+
+/**
+ * The resolution column in words: what our own lessons say to do, else a summary in words, else the path of tools that
+ * an earlier version stored, else the text as it is.
+ */
+export function resolutionText(resolution: string, messages: Messages = messagesIn('en')): string {
+  const words = resolutionSummary(resolution, messages);
+  if (words !== undefined) return words;
+  const parsed = recordOf(resolution);
+  const resolvedBy = readString(parsed, 'resolvedBy');
+  const sequence = parsed.toolSequence;
+  if (!Array.isArray(sequence) || sequence.length === 0) return resolvedBy || resolution;
+  return `${resolvedBy ? `${resolvedBy}: ` : ''}${sequence.join(' → ')}`;
+}
+
+/** Our own words, or undefined when the resolution was stored by somebody else. */
+export function resolutionSummary(resolution: string, messages: Messages): string | undefined {
+  const parsed = recordOf(resolution);
+  return remedyText(parsed, messages) || readString(parsed, 'summary') || undefined;
+}
+
+/** A remedy (see lessons/lesson.ts) in the reader's language; undefined when it is none that we know. */
+function remedyText(remedy: Json, messages: Messages): string | undefined {
+  const read = (key: string) => readString(remedy, key) ?? '';
+  const [use, failing] = [read('use'), read('failing')];
+  const texts: Readonly<Record<string, () => string>> = {
+    command: () => use && messages.useInstead(use, failing),
+    without: () => messages.leaveOut(read('leaveOut'), failing),
+    directory: () => use && messages.runIn(use, read('directory')),
+    fixer: () => use && messages.runFirst(use, failing),
+    ran: () => messages.workedHere(read('summary')),
+    lint: () => messages.lintRule(read('rule'), read('message')),
+  };
+  return Object.hasOwn(texts, read('kind')) ? texts[read('kind')]?.() : undefined;
+}
+
+function recordOf(resolution: string): Json {
+  const value = parseJson(resolution);
+  return isRecord(value) ? value : {};
+}

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { parseShell, type SimpleCommand } from '../../src/lessons/shell.ts';
 import {
   explainsItself,
   leftOut,
@@ -9,7 +8,8 @@ import {
   quotePair,
   quotePaths,
   quotePlace,
-} from '../../src/lessons/tell.ts';
+} from '../../src/lessons/quote.ts';
+import { parseShell, type SimpleCommand } from '../../src/lessons/shell.ts';
 
 const command = (line: string) => parseShell(line)[0] as SimpleCommand;
 

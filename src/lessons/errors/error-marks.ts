@@ -1,4 +1,4 @@
-import { CAUSES } from './error-wordings.ts';
+import { AROUND_PROGRAM, CAUSES } from './error-wordings.ts';
 import { OF_THE_SYSTEM } from './names-in-errors.ts';
 
 /** What identifies an error exactly: its code, and the program that is missing. */
@@ -48,18 +48,6 @@ function kindOf(code: string): string {
   if (code.startsWith('ERR_')) return 'ERR_';
   return code.startsWith('rule ') ? 'rule' : code.replace(/\d.*/, '');
 }
-
-/** What stands on both sides of the name of a program that is missing; one side may be empty. */
-const AROUND_PROGRAM = (
-  'command not found: *|*: command not found|*: Command not found|*: 명령어를 찾을 수 없|*: 명령을 찾을 수 없|' +
-  '*: Kommando nicht gefunden|*: コマンドが見つかりません|: *: not found|* not found in PATH|*: not found in PATH|' +
-  "failed to run command '*'|failed to run command ‘*’|Could not find program '*'|Could not find `*` installation|" +
-  `'*' is not recognized|term '*' is not|'*'은(는) 내부|Befehl "*" ist entweder|'*' は、内部コマンド|` +
-  'exec: "*": exec|make: *: No such file|env: *: No such file|' +
-  "env: '*': No such file|env: ‘*’: No such file|spawn * ENOENT|" +
-  'Cannot run program "*"|linker `*` not found|' +
-  "'*' is not a docker command|'*' is not a git command|no such command: `*`|unknown command: *|Error: not found: *"
-).split('|');
 
 /** The program that a shell, make or an image did not find. */
 export function missingProgram(text: string): string | undefined {

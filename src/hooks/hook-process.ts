@@ -5,7 +5,7 @@ import type { Db } from '../database/connection.ts';
 import { hasUnreadResults } from '../database/events.ts';
 import { noteGiven, readTask } from '../database/given-note.ts';
 import { logHookFailure } from '../system/failure-log.ts';
-import { readHookInput } from '../system/stdin.ts';
+import { HOOK_INPUT, readHookInput } from '../system/stdin.ts';
 import type { Decision, Reply } from './decision.ts';
 import { type EventBase, type HookEventOf, readEventBase } from './event.ts';
 import {
@@ -27,8 +27,6 @@ type StartRun = HookRun<SubagentStart>;
 /** The one hook that is served by what is loaded already: it keeps a sub-agent waiting, and only reads. */
 export const HOT_HOOK = 'subagent-context';
 
-const INPUT_BYTES_MAX = 1024 * 1024;
-const INPUT_TIMEOUT_MS = 500;
 /** No file of ours is for other users' eyes; SQLite's and the spool's are made with this as well. */
 const PRIVATE_UMASK = 0o077;
 
@@ -47,7 +45,7 @@ export async function hookProcess(
   let name = calledAs;
   try {
     process.umask(PRIVATE_UMASK);
-    const reading = readHookInput({ bytesMax: INPUT_BYTES_MAX, timeoutMs: INPUT_TIMEOUT_MS });
+    const reading = readHookInput(HOOK_INPUT);
     const isIdle = paths === undefined || env.SELF_GENERATION_INTERNAL === '1';
     // While the input comes in, what serves it is loaded.
     if (!isIdle && name !== undefined && name !== HOT_HOOK)
