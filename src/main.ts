@@ -28,8 +28,9 @@ type Request = { readonly name: string | undefined; readonly isSure: boolean };
  * on standard input it is one too, but not for sure: nothing may come in. Everything else is loaded only then.
  */
 async function requestedHook(): Promise<Request | undefined> {
-  // Whether there is such a hook is looked up while its input comes in.
-  if (words[0] === 'hook' && words.length <= 2) return { name: words[1], isSure: true };
+  // Whether there is such a hook is looked up while its input comes in; an option is none.
+  if (words[0] === 'hook' && words.length <= 2)
+    return words[1]?.startsWith('-') ? undefined : { name: words[1], isSure: true };
   const separator = process.platform === 'win32' ? '\\' : '/';
   const name = await hookNameOf(process.argv0.slice(process.argv0.lastIndexOf(separator) + 1));
   if (name !== undefined) return { name, isSure: true };

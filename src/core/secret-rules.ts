@@ -1,7 +1,8 @@
 /**
  * What secrets look like, as data; redact.ts walks along it. Prefixes and lengths are those that the issuers document or
  * that secret scanners publish; `bun scripts/check-secret-rules.ts gitleaks.toml` says which of a scanner's rules are not
- * met yet.
+ * met yet. Headers, cookies and values behind names are found in redact-named.ts; which words of a command are told at all is
+ * a list of its own, in lessons/program-lists.ts.
  */
 
 /**
