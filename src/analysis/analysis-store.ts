@@ -205,7 +205,7 @@ export function saveAnswer(key: AnalysisKey, answer: string, ts: string, db: Db)
 
 /**
  * The calls of the log as a model's analysis needs them: with what was said around them, of every project if need be, and
- * each once. What the rules learn from is read in lessons.ts.
+ * each once. What the rules learn from is read in lessons/store/lesson-log.ts.
  */
 
 /** A call of a tool, as far as it is analysed; without a line where an earlier version recorded it. */

@@ -257,12 +257,12 @@ const ONCE: TurnSession = {
  */
 export function oneShotCommand(
   client: Client,
-  request: Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>,
+  { budgetUsd, ...request }: Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>,
 ): TurnCommand {
   return turnCommand(client, {
-    ...{ session: ONCE, thinking: null, mcp: null, agentDir: null },
-    ...{ policy: NO_TOOLS, permissions: ASKS_FIRST },
-    ...{ ...request, budgetUsd: client.keepsBudget ? request.budgetUsd : null, cwd: request.directory },
+    ...request,
+    ...{ session: ONCE, thinking: null, mcp: null, agentDir: null, cwd: request.directory },
+    ...{ policy: NO_TOOLS, permissions: ASKS_FIRST, budgetUsd: client.keepsBudget ? budgetUsd : null },
   });
 }
 

@@ -75,7 +75,13 @@ export function queryEvents(filter: EventFilter, db: Db): StoredEvent[] {
     ...values,
     filter.limit ?? -1,
   );
-  return rows.flatMap((row) => storedEvent(row) ?? []);
+  // Plain: a sub-agent's start waits for it.
+  const events: StoredEvent[] = [];
+  for (const row of rows) {
+    const event = storedEvent(row);
+    if (event !== undefined) events.push(event);
+  }
+  return events;
 }
 
 function eventColumns(shape: Shape) {
@@ -92,9 +98,11 @@ function eventColumns(shape: Shape) {
 }
 
 /** A row whose data is no JSON object is not an event: somebody else's, or damaged. */
-function storedEvent({ data, ...columns }: Row): StoredEvent | undefined {
-  const event = typeof data === 'string' ? parseJson(data) : undefined;
-  return isRecord(event) ? (Object.assign(event, columns) as StoredEvent) : undefined;
+function storedEvent(row: Row): StoredEvent | undefined {
+  const event = typeof row.data === 'string' ? parseJson(row.data) : undefined;
+  if (!isRecord(event)) return undefined;
+  for (const column in row) if (column !== 'data') event[column] = row[column];
+  return event as StoredEvent;
 }
 
 function searchCondition(search: string, shape: Shape): { sql: string; values: string[] } {

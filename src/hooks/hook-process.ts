@@ -46,14 +46,14 @@ export async function hookProcess(
   try {
     process.umask(PRIVATE_UMASK);
     const reading = readHookInput(HOOK_INPUT);
-    const isIdle = paths === undefined || env.SELF_GENERATION_INTERNAL === '1';
+    const isInternal = env.SELF_GENERATION_INTERNAL === '1';
     // While the input comes in, what serves it is loaded.
-    if (!isIdle && name !== undefined && name !== HOT_HOOK)
+    if (!isInternal && name !== undefined && name !== HOT_HOOK)
       name = (await chunks.writePath()).hookNameOf(name);
     if (name === undefined && calledAs !== undefined) return 'unknown';
     const input = await reading;
     if (input.kind === 'empty') return 'empty';
-    if (isIdle) return 'done';
+    if (paths === undefined || isInternal) return 'done';
     const value = input.kind === 'unreadable' ? undefined : input.value;
     const isOurs = await runHook(value, name, { env, paths, now, chunks });
     if (!isOurs) logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);

@@ -46,7 +46,7 @@ const PLACE_LENGTH_MAX = 60;
 /** A directory of the project as it is told; undefined where a part of it does not explain itself. */
 export function quotePlace(place: string): string | undefined {
   const isTold = (segment: string) =>
-    /^[\p{L}\p{N}_@.+-]+$/u.test(segment) && toldSegment(segment) === segment;
+    segment !== '..' && /^[\p{L}\p{N}_@.+-]+$/u.test(segment) && toldSegment(segment) === segment;
   if (place === '') return place;
   return place.length <= PLACE_LENGTH_MAX && place.split('/').every(isTold) ? place : undefined;
 }

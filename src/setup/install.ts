@@ -94,13 +94,14 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   }
   const { paths } = located;
   const { now } = options;
-  const earlier = knownManifest(paths.manifest);
-  const place = { ...located, binaryBefore: earlier?.binary };
   const client = options.clientVersion
     ? ({ kind: 'known', version: options.clientVersion, path: '' } as const)
     : await findClientVersion(options);
   const clientVersion = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(clientVersion);
+  // Not before the client was asked: another install may have ended meanwhile.
+  const earlier = knownManifest(paths.manifest);
+  const place = { ...located, binaryBefore: earlier?.binary };
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
   try {
     const mode = options.hooks ?? hookModeIn(earlier);
@@ -249,8 +250,13 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   const text = `${JSON.stringify(settings, null, 2)}\n`;
   const note = `for ${agents.join(', ')}`;
   const edit = (standing?: string) => standing ?? text;
-  const { isChanged } = editFile({ path, what: 'config', edit, note }, { backups, now, work });
-  return isChanged ? text : undefined;
+  try {
+    const { isChanged } = editFile({ path, what: 'config', edit, note }, { backups, now, work });
+    return isChanged ? text : undefined;
+  } catch (error) {
+    if (error instanceof Refused) return undefined; // Somebody else writes it, and every setting has its default.
+    throw error;
+  }
 }
 
 /** The earlier manifest is read again: another install may have ended since this one began. */

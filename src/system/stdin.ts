@@ -30,7 +30,8 @@ export function readHookInput({ bytesMax, timeoutMs }: InputLimits): Promise<Hoo
       clearTimeout(timer);
       resolve(input);
     };
-    const timer = setTimeout(() => end(interpret(received, bytesMax)), timeoutMs);
+    // What has come in while this process was busy is taken first.
+    const timer = setTimeout(() => setImmediate(() => end(interpret(received, bytesMax))), timeoutMs);
     receive(received, bytesMax).then(
       (value) => end(value === undefined ? interpret(received, bytesMax) : { kind: 'json', value }),
       () => end(interpret(received, bytesMax)), // A broken input is one that has ended.

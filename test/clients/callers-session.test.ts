@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { callersModel } from '../../src/clients/clients.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
@@ -39,6 +41,10 @@ describe('callersModel()', () => {
     const env = { HOME: home.path, ANTHROPIC_MODEL: 'opus' };
     expect(callersModel(CLAUDE, env)).toBe('opus');
     expect(callersModel({ ...CLAUDE, session: '../../../etc/passwd' }, env)).toBe('opus');
+    // From the directory that one is in, which may be anybody's.
+    write(home, [said('claude-sonnet-4-5')]);
+    expect(callersModel(CLAUDE, { ...env, HOME: relative(process.cwd(), home.path) })).toBe('opus');
+    rmSync(join(home.path, '.claude'), { recursive: true });
     expect(callersModel(CLAUDE, { HOME: home.path })).toBeNull();
     expect(callersModel({ ...CLAUDE, client: 'codex' }, env)).toBeNull();
     expect(callersModel({ ...CLAUDE, client: null }, env)).toBeNull();

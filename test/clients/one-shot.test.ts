@@ -4,6 +4,8 @@ import { type OneShotAnswer, oneShotCommand, readAnswer } from '../../src/client
 import { clientNamed } from '../../src/clients/clients.ts';
 import { isNamed } from '../../src/clients/route.ts';
 import { oneLine } from '../../src/core/text.ts';
+import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
+import { NO_POLICY } from '../../src/runs/model/tool-policy.ts';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { NO_ROUTE } from './route-of.ts';
 import { recordedTurn } from './runs-recorded.ts';
@@ -51,6 +53,11 @@ for (const name of CLIENT_NAMES) {
       const { stdin, ...rest } = command();
       expect(stdin.replaceAll('\u2060', '').trim()).toBe(REQUEST.prompt);
       expect(JSON.stringify(rest)).not.toContain('the-prompt');
+    });
+
+    test('has no tools, whatever else the request says', () => {
+      const more = { policy: NO_POLICY, permissions: ASKS_NEVER, cwd: '/elsewhere', agentDir: '/elsewhere' };
+      expect(command(more as object)).toEqual(command());
     });
 
     test('keeps our own hooks quiet, temporary files in the private directory and nothing for a next turn', () => {

@@ -149,6 +149,14 @@ describe('the names of the program', () => {
     [['no-such-command'], 2],
     [['status', '--no-such-flag'], 2],
   ];
+  test('takes a wrong name for wrong usage, and shows its help, also without a home', () => {
+    const hook = (name: string) =>
+      Bun.spawnSync([BINARY, 'hook', name], { env: {}, stdin: Buffer.from(JSON.stringify(prompt('hi'))) });
+    expect(hook('no-such-hook')).toMatchObject({ exitCode: 1 });
+    expect(hook('--help').stdout.toString()).toStartWith('Usage: self-generation hook');
+    expect(hook('prompt-logger')).toMatchObject({ exitCode: 0 });
+  });
+
   for (const [words, exitCode] of wrong) {
     test(`takes "${words.join(' ')}" for wrong usage and exits with ${exitCode}`, async () => {
       using home = temporaryHome();

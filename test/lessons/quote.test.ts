@@ -149,7 +149,7 @@ describe("a linter's message without values", () => {
 test('a directory of plain segments', () => {
   for (const place of ['', 'web', 'services/api-v2/src', 'packages/@acme/ui', '모듈/웹'])
     expect(quotePlace(place)).toBe(place);
-  const others = 'my app§a`b§web/hX7kQ2mZpT9w§data/20260101§a\nb§"a"§a$b§web/'.split('§');
+  const others = 'my app§a`b§web/hX7kQ2mZpT9w§data/20260101§a\nb§"a"§a$b§web/§../other'.split('§');
   for (const place of [...others, `${'long/'.repeat(13)}a`])
     expect([place, quotePlace(place)]).toEqual([place, undefined]);
 });

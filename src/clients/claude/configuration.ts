@@ -8,7 +8,7 @@ import {
   readString,
   readTexts,
 } from '../../core/guards.ts';
-import type { Environment } from '../../core/state-paths.ts';
+import { type Environment, isAbsolutePath } from '../../core/state-paths.ts';
 import type { PermissionMode, Permissions } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
 import { below, lastSaid, MODE_BYTES_MAX, SESSION_ID } from '../reading.ts';
@@ -147,7 +147,8 @@ function sessionMode(session: string | null, env: Environment): PermissionMode |
 function transcriptPath(session: string | null, env: Environment): string | undefined {
   if (session === null || !SESSION_ID.test(session)) return undefined;
   return lookOr(() => {
-    const projects = below(`${claudeDirectory({ env, agentDir: null })}/projects`);
+    const directory = claudeDirectory({ env, agentDir: null });
+    const projects = isAbsolutePath(directory) ? below(`${directory}/projects`) : [];
     const times = projects.flatMap((project) => {
       const path = `${project}/${session}.jsonl`;
       const file = statSync(path, { throwIfNoEntry: false });
