@@ -131,6 +131,19 @@ describe('rule 1: folders import only what the table says', () => {
 describe('rule 2: only main.ts loads at run time', () => {
   test('in src/', () => check(forbiddenDynamicImports(EDGES)));
 
+  // A type in this form is an import that the bundler does not see.
+  const hidden = (texts: typeof TEXTS) =>
+    [...texts].filter(([file, text]) => /\bimport\('/.test(text) && file !== 'main.ts').map(([file]) => file);
+
+  test('and no type comes in by import()', () => {
+    check(hidden(TEXTS));
+    const planted = new Map([
+      ...TEXTS,
+      ['core/x.ts', "type X = keyof typeof import('../clients/table.ts');"],
+    ]);
+    expect(hidden(planted as typeof TEXTS)).toEqual(['core/x.ts']);
+  });
+
   for (const [from, to] of [
     ['cli/run.ts', 'cli/status.ts'],
     ['main.ts', 'setup/doctor.ts'],
