@@ -1,4 +1,4 @@
-import { isRecord, parseJson, readString } from '../core/guards.ts';
+import { asRecord, parseJson, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
@@ -162,7 +162,7 @@ function objectionTo({ group, advice }: ModelLesson, db: Db): string | undefined
 /** In the same words, or by the same commands. */
 function isSame(resolution: string, advice: string): boolean {
   const parsed = parseJson(resolution);
-  const remedy = isRecord(parsed) ? parsed : {};
+  const remedy = asRecord(parsed);
   const use = remedy.kind === 'command' ? readString(remedy, 'use') : undefined;
   const known = use === undefined ? quotedCommands(readString(remedy, 'summary') ?? '') : [use];
   const commands = quotedCommands(advice);

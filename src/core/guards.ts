@@ -13,10 +13,14 @@ export function readString(record: Json, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** The value if it is a JSON object, else an empty one. */
+export function asRecord(value: unknown): Json {
+  return isRecord(value) ? value : {};
+}
+
 /** The object property, or an empty object when it is missing or of another type. */
 export function readRecord(record: Json, key: string): Json {
-  const value = record[key];
-  return isRecord(value) ? value : {};
+  return asRecord(record[key]);
 }
 
 /** The texts of a list; none when it is no list. */

@@ -1,4 +1,4 @@
-import { isRecord, type Json, parseJson, readString } from './guards.ts';
+import { asRecord, type Json, parseJson, readString } from './guards.ts';
 
 /**
  * The texts that sub-agents are given when they start: no more, since each of them pays for what is loaded. Korean is the
@@ -73,7 +73,7 @@ export const ANALYSIS_MARK = 'self-generation-analysis';
 export function resolutionText(resolution: string, messages: Messages = messagesIn('en')): string {
   const words = resolutionSummary(resolution, messages);
   if (words !== undefined) return words;
-  const parsed = recordOf(resolution);
+  const parsed = asRecord(parseJson(resolution));
   const resolvedBy = readString(parsed, 'resolvedBy');
   const sequence = parsed.toolSequence;
   if (!Array.isArray(sequence) || sequence.length === 0) return resolvedBy || resolution;
@@ -82,7 +82,7 @@ export function resolutionText(resolution: string, messages: Messages = messages
 
 /** Our own words, or undefined when the resolution was stored by somebody else. */
 export function resolutionSummary(resolution: string, messages: Messages): string | undefined {
-  const parsed = recordOf(resolution);
+  const parsed = asRecord(parseJson(resolution));
   return remedyText(parsed, messages) || readString(parsed, 'summary') || undefined;
 }
 
@@ -99,9 +99,4 @@ function remedyText(remedy: Json, messages: Messages): string | undefined {
     lint: () => messages.lintRule(read('rule'), read('message')),
   };
   return Object.hasOwn(texts, read('kind')) ? texts[read('kind')]?.() : undefined;
-}
-
-function recordOf(resolution: string): Json {
-  const value = parseJson(resolution);
-  return isRecord(value) ? value : {};
 }

@@ -1,4 +1,4 @@
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import { asRecord, type Json, parseJson } from '../core/guards.ts';
 
 export type Value = string | number | null;
 export type Row = Record<string, unknown>;
@@ -15,8 +15,7 @@ export function numberIn(column: unknown): number | null {
 
 /** The JSON object in a column; empty when there is none. */
 export function recordIn(column: unknown): Json {
-  const value = typeof column === 'string' ? parseJson(column) : undefined;
-  return isRecord(value) ? value : {};
+  return asRecord(typeof column === 'string' ? parseJson(column) : undefined);
 }
 
 /** The whole surface that this product needs of an SQLite driver. Two implementations behind "#sqlite". */

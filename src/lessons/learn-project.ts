@@ -1,4 +1,4 @@
-import { isRecord, lookOr, readRecord, readTexts } from '../core/guards.ts';
+import { asRecord, lookOr, readRecord, readTexts } from '../core/guards.ts';
 import { isRepository } from '../core/project.ts';
 import type { Db } from '../database/connection.ts';
 import { recordIn } from '../database/sqlite.ts';
@@ -154,5 +154,5 @@ function namesOfToml(text: string): string[] {
 }
 
 function keysOf(value: unknown, tables: readonly string[]): string[] {
-  return tables.flatMap((table) => Object.keys(readRecord(isRecord(value) ? value : {}, table)));
+  return tables.flatMap((table) => Object.keys(readRecord(asRecord(value), table)));
 }

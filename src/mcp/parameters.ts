@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
-import { isRecord } from '../core/guards.ts';
+import { asRecord } from '../core/guards.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
 import { RefusedCall } from './answer.ts';
@@ -95,9 +95,7 @@ export type Parameters<T> = z.ZodType<T> & { readonly shape: object };
 
 /** The parameters of a call. Some models send nothing as "" or null. @throws RefusedCall that says what is wrong with them */
 export function readParameters<T>(tool: string, schema: Parameters<T>, given: unknown): T {
-  const said = Object.entries(isRecord(given) ? given : {}).filter(
-    ([, value]) => value !== null && value !== '',
-  );
+  const said = Object.entries(asRecord(given)).filter(([, value]) => value !== null && value !== '');
   const parsed = schema.safeParse(Object.fromEntries(said), { reportInput: true });
   if (parsed.success) return parsed.data;
   const known = Object.keys(schema.shape);

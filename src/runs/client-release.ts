@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Client } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { PASSED_ON, variablesNamed } from '../clients/route.ts';
-import { isRecord, type Json, lookOr, parseJson } from '../core/guards.ts';
+import { asRecord, type Json, lookOr, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
@@ -76,7 +76,7 @@ function knownPath({ data }: StatePaths): string {
 
 function readKnown(paths: StatePaths): Json {
   const known = lookOr(() => parseJson(readPlainFile(knownPath(paths)).toString()), undefined);
-  return isRecord(known) ? known : {};
+  return asRecord(known);
 }
 
 /** Of what the file was before, nothing is kept. */

@@ -1,5 +1,5 @@
 import { pathExists, readTextFile } from '#runtime';
-import { isRecord, type Json } from '../core/guards.ts';
+import { asRecord, isRecord, type Json } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
 import {
@@ -66,7 +66,7 @@ export function writePath(target: Json, key: string, value: unknown): void {
   let section = target;
   for (const name of names) {
     const found = readPath(section, name);
-    const next: Json = isRecord(found) ? found : {};
+    const next: Json = asRecord(found);
     section[name] = next;
     section = next;
   }

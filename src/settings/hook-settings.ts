@@ -1,6 +1,6 @@
 import { parseJson5, readTextFile } from '#runtime';
 import { CLIENT_NAMES } from '../core/client-name.ts';
-import { isRecord, type Json, parseJson } from '../core/guards.ts';
+import { asRecord, type Json, parseJson } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 
 /**
@@ -36,7 +36,7 @@ export function isSetting(row: Setting | Section): row is Setting {
 
 /** Every value of the section: the default where the document, of any shape, has no good one. */
 export function readSection<S extends Section>(section: S, document: unknown): Values<S> {
-  const source = isRecord(document) ? document : {};
+  const source = asRecord(document);
   const values: Json = {};
   for (const [name, row] of Object.entries<Setting | Section>(section)) {
     const found = Object.hasOwn(source, name) ? source[name] : undefined;

@@ -1,6 +1,6 @@
 import { readTextFile } from '#runtime';
 import { CLIENT_NAMES } from '../core/client-name.ts';
-import { isRecord, type Json } from '../core/guards.ts';
+import { asRecord, isRecord, type Json } from '../core/guards.ts';
 import { isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { grantProblem } from '../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
@@ -196,7 +196,7 @@ const AGENT = {
 /** What a document says about the section. Reports what cannot be used, and each name that is no setting. */
 export function takeSection(section: Section, document: unknown, report: Report): Json {
   const taken: Json = {};
-  for (const [name, found] of Object.entries(isRecord(document) ? document : {})) {
+  for (const [name, found] of Object.entries(asRecord(document))) {
     const row = Object.hasOwn(section, name) ? section[name] : undefined;
     if (row === undefined) report(name, found, NO_SUCH_SETTING);
     else if (isSetting(row)) taken[name] = takeSetting(row, found, under(name, report));

@@ -11,7 +11,7 @@ import {
   unknownEvents,
 } from '../clients/claude/setup.ts';
 import { clientNamed } from '../clients/clients.ts';
-import { isRecord, type Json, lookOr, parseJson, readRecord, readString } from '../core/guards.ts';
+import { asRecord, isRecord, type Json, lookOr, parseJson, readRecord, readString } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { HOOKS, type HookMode, type HookName } from '../hooks/hooks.ts';
 import { loadRunSettings } from '../settings/run-settings.ts';
@@ -220,7 +220,7 @@ function problemOf(name: HookName, result: CommandResult): string | undefined {
   // To the client, plain text is context for the model: nothing but an answer of ours may stand there.
   if (result.stdout !== '' && !isRecord(answer)) return `printed something that is not its answer: ${said}`;
   if (name !== 'subagent-context') return undefined;
-  const output = readRecord(isRecord(answer) ? answer : {}, 'hookSpecificOutput');
+  const output = readRecord(asRecord(answer), 'hookSpecificOutput');
   if (readString(output, 'additionalContext')?.includes(MARKER)) return undefined;
   return `did not tell of a recorded error: ${said}`;
 }

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
-import { isRecord, parseJson, readRecord, readString } from '../core/guards.ts';
+import { asRecord, isRecord, parseJson, readRecord, readString } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { type CommandResult, runCommand } from '../system/run-command.ts';
@@ -162,7 +162,7 @@ async function sightings(home: string) {
   const paths = statePaths({ HOME: home }, 'linux');
   const seen = paths === undefined ? [] : await readdir(paths.heartbeats).catch(() => []);
   const settings = parseJson(await readFile(join(home, '.claude', 'settings.json'), 'utf8').catch(() => ''));
-  const registered = readRecord(isRecord(settings) ? settings : {}, 'hooks');
+  const registered = readRecord(asRecord(settings), 'hooks');
   return HOOKS.filter(({ wakes }) => !wakes).map(({ event, isAsync }) => {
     if (seen.includes(event)) return { event, state: 'seen' } as const;
     if (!Object.hasOwn(registered, event)) return { event, state: 'unregistered' } as const;

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { isRecord, type Json, parseJson, readRecord, readRecords, readString } from '../core/guards.ts';
+import {
+  asRecord,
+  isRecord,
+  type Json,
+  parseJson,
+  readRecord,
+  readRecords,
+  readString,
+} from '../core/guards.ts';
 
 /** One piece of an answer. `sub-agent` is the client's tool that starts one: `Agent`, in old clients `Task`. */
 type Block =
@@ -100,7 +108,7 @@ export function startScriptedModel({ script, auxiliary, onRequest }: ScriptedMod
         return Response.json({ input_tokens: Math.ceil(text.length / 4) });
       }
       const parsed = parseJson(text);
-      const body = isRecord(parsed) ? parsed : {};
+      const body = asRecord(parsed);
       const request = recognise(body);
       record(request);
       const turn = turnOf(request);

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Node } from 'jsonc-parser';
 import { type ClientFeatures, isKnownToAll } from '../clients/claude/setup.ts';
-import { isRecord, type Json } from '../core/guards.ts';
+import { asRecord, isRecord, type Json } from '../core/guards.ts';
 import {
   HOOKS,
   type Hook,
@@ -360,8 +360,4 @@ function withEmptyHolders(entry: Node): Node {
     for (let level = 0; level < levels; level++) node = node.parent ?? node;
   }
   return node;
-}
-
-function asRecord(value: unknown): Json {
-  return isRecord(value) ? value : {};
 }

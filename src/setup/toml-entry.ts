@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse, parseDocument, patch, stringify, TomlFormat } from '@decimalturn/toml-patch';
 import { mergeEntry, type ServerEntry, takenReason } from '../clients/server-entry.ts';
-import { isRecord, type Json, reasonOf } from '../core/guards.ts';
+import { asRecord, isRecord, type Json, reasonOf } from '../core/guards.ts';
 import { orRefused, Refused } from './file-plan.ts';
 
 /**
@@ -44,7 +44,7 @@ export function readTomlEntry(text: string, entry: EntryName): unknown {
 function readValue(text: string): Json {
   try {
     const value: unknown = Bun.TOML.parse(text);
-    return isRecord(value) ? value : {};
+    return asRecord(value);
   } catch (error) {
     throw new Refused(`not valid TOML (${reasonOf(error)}); correct it there`);
   }
@@ -73,7 +73,7 @@ function withTable(text: string, entry: EntryName, table: Json | undefined): str
 /** The value with another table in that place, or without it; a holder that holds nothing else goes with it. */
 function valueWith(value: Json, { holder, name }: EntryName, table: unknown): Json {
   const { [holder]: held, ...others } = value;
-  const { [name]: _, ...servers } = isRecord(held) ? held : {};
+  const { [name]: _, ...servers } = asRecord(held);
   const kept = table === undefined ? servers : { ...servers, [name]: table };
   return Object.keys(kept).length === 0 ? others : { ...others, [holder]: kept };
 }

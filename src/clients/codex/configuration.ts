@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { isRecord, type Json, lookOr, readRecord, readString, readTexts } from '../../core/guards.ts';
+import {
+  asRecord,
+  isRecord,
+  type Json,
+  lookOr,
+  readRecord,
+  readString,
+  readTexts,
+} from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { NETWORK, type PermissionMode, type Permissions } from '../../runs/model/permissions.ts';
@@ -52,7 +60,7 @@ function route(user: ClientUser): Route {
     throw new RouteRefusal(`Codex is not started: "profile" in "${path}" is of an earlier release`);
   const id = readString(config, 'model_provider') ?? OWN_PROVIDER;
   const known = readRecord(config, 'model_providers')[id];
-  const { settings: provider, env } = withoutKeys(isRecord(known) ? known : {});
+  const { settings: provider, env } = withoutKeys(asRecord(known));
   const { env_key: keyName, requires_openai_auth: needsOwn, aws } = provider;
   const isSet = typeof keyName !== 'string' || ({ ...user.env, ...env }[keyName] ?? '').trim() !== '';
   // The client itself does not ask without it; its own provider's table it passes over.
@@ -88,7 +96,7 @@ function withoutKeys({ experimental_bearer_token: token, http_headers: headers, 
     env[KEY] = token;
     settings.env_key = KEY;
   }
-  const all = Object.entries(isRecord(headers) ? headers : {});
+  const all = Object.entries(asRecord(headers));
   const values = all.filter(([, one]) => typeof one === 'string');
   const names = Object.fromEntries(values.map(([header], index) => [header, `${HEADER}${index}`]));
   for (const [header, value] of values) env[names[header] ?? ''] = String(value);

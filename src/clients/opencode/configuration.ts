@@ -1,6 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isRecord, type Json, readRecord, readRecords, readString, readTexts } from '../../core/guards.ts';
+import {
+  asRecord,
+  isRecord,
+  type Json,
+  readRecord,
+  readRecords,
+  readString,
+  readTexts,
+} from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import type { Permissions } from '../../runs/model/permissions.ts';
 import type { ClientConfiguration } from '../client.ts';
@@ -167,7 +175,7 @@ function permissions(user: ClientUser): Permissions {
 
 /** An older way to say it; one permission is for all tools that write. */
 function switchedOff({ tools }: Json): Json {
-  const off = Object.entries(isRecord(tools) ? tools : {}).filter(([, isOn]) => !isOn);
+  const off = Object.entries(asRecord(tools)).filter(([, isOn]) => !isOn);
   const names = off.map(([name]) => (/^(?:write|patch|multiedit)$/.test(name) ? 'edit' : name));
   return Object.fromEntries(names.map((name) => [name, 'deny']));
 }

@@ -1,4 +1,4 @@
-import { isRecord, type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
+import { asRecord, isRecord, type Json, readRecord, readString, readTexts } from '../../core/guards.ts';
 import { inertText, isInstructionShaped } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cleanText, cutText, fingerprint, oneLine } from '../../core/text.ts';
@@ -228,7 +228,7 @@ function isListOfTools(value: unknown): value is string[] {
 
 /** The condition, or what is wrong with it. */
 function readCondition(value: unknown, tools: readonly string[]): Pick<HookDeclaration, 'when'> | string {
-  const [[key, text] = [], ...others] = Object.entries(isRecord(value) ? value : {});
+  const [[key, text] = [], ...others] = Object.entries(asRecord(value));
   if ((key !== 'command' && key !== 'path') || typeof text !== 'string' || others.length > 0)
     return 'must be {"command": "…"} or {"path": "…"}';
   const { isFor, otherTools, shape, wrong } = CONDITIONS[key];
