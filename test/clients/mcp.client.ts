@@ -10,7 +10,6 @@ import { CLIENT_NAMES } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
 import { treeBelow } from '../support/tree.ts';
 import { textsOf } from './checks.ts';
-import { installCli } from './install-clis.ts';
 import { type InstalledUser, makeUser } from './installed-user.ts';
 import { USAGE } from './mcp-users.ts';
 import { offlineSuite } from './offline.ts';
@@ -19,7 +18,7 @@ import { marksOf, type Workspace } from './one-shot-workspace.ts';
 
 /** The four real clients after `install --mcp`, and a scripted model; nothing can leave the machine. */
 
-const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
+const suite = await offlineSuite();
 
 setDefaultTimeout(180_000);
 

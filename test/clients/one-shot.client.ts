@@ -4,7 +4,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { textsOf } from './checks.ts';
-import { installCli } from './install-clis.ts';
 import { offlineSuite } from './offline.ts';
 import { type Script, toolNames } from './one-shot-model.ts';
 import { MEMORY, subscriberLogin, USERS } from './one-shot-users.ts';
@@ -26,7 +25,7 @@ import { answers } from './runs-workspace.ts';
 
 /** The four real clients, run by the commands of their adapters, and a scripted model; nothing can leave the machine. */
 
-const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
+const suite = await offlineSuite();
 
 setDefaultTimeout(180_000);
 

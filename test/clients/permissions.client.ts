@@ -6,7 +6,6 @@ import { ASKS_FIRST, ASKS_NEVER, type Permissions } from '../../src/runs/model/p
 import { refusedCalls } from '../../src/runs/workspace/refused-calls.ts';
 import { CLIENT_NAMES } from '../support/clients.ts';
 import { madeRun } from '../support/made-run.ts';
-import { installCli } from './install-clis.ts';
 import { offlineSuite } from './offline.ts';
 import { makeWorkspace, type Workspace } from './one-shot-workspace.ts';
 import { DIALECTS } from './runs-dialects.ts';
@@ -14,7 +13,7 @@ import { ANSWER, answers, runTurn } from './runs-workspace.ts';
 
 /** What the real clients let a run do, by its permissions: each call leaves a file, or it was refused. */
 
-const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
+const suite = await offlineSuite();
 
 setDefaultTimeout(120_000);
 

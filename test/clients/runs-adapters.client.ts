@@ -5,7 +5,6 @@ import { clientNamed } from '../../src/clients/clients.ts';
 import { NO_TOOLS, SUBAGENT_DENY } from '../../src/runs/model/tool-policy.ts';
 import { runCommand } from '../../src/system/run-command.ts';
 import { CLIENT_NAMES } from '../support/clients.ts';
-import { installCli } from './install-clis.ts';
 import { offlineSuite } from './offline.ts';
 import { toolNames } from './one-shot-model.ts';
 import { MEMORY, USERS } from './one-shot-users.ts';
@@ -35,7 +34,7 @@ import {
 
 /** The clients as sub-agents: each real client, run by its adapter, and a scripted model. */
 
-const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
+const suite = await offlineSuite();
 setDefaultTimeout(120_000);
 
 const asJson = (value: unknown) => JSON.stringify(value);

@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { clientNamed } from '../../src/clients/clients.ts';
 import { readRecord } from '../../src/core/guards.ts';
 import { runCommand } from '../../src/system/run-command.ts';
-import { CLIENT_NAMES } from '../support/clients.ts';
-import { installCli } from './install-clis.ts';
 import { offlineSuite } from './offline.ts';
 import { toolNames } from './one-shot-model.ts';
 import { MEMORY } from './one-shot-users.ts';
@@ -36,7 +34,7 @@ import {
 
 /** What is of one client alone as a sub-agent: the real client, run by its adapter, and a scripted model. */
 
-const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
+const suite = await offlineSuite();
 setDefaultTimeout(120_000);
 
 const asJson = (value: unknown) => JSON.stringify(value);

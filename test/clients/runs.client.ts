@@ -7,7 +7,6 @@ import type { Json } from '../../src/core/guards.ts';
 import { withRuns } from '../../src/runs/store/rows.ts';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
-import { installCli } from './install-clis.ts';
 import { type InstalledUser, makeUser } from './installed-user.ts';
 import { USAGE } from './mcp-users.ts';
 import { offlineSuite } from './offline.ts';
@@ -22,7 +21,7 @@ import { DIALECTS } from './runs-dialects.ts';
  * requester's next request.
  */
 
-const suite = await offlineSuite(() => Promise.all(CLIENT_NAMES.map(installCli)));
+const suite = await offlineSuite();
 
 setDefaultTimeout(240_000);
 
