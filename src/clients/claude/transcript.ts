@@ -211,7 +211,8 @@ const MACHINES = new Set([
   ...['auto-continuation', 'coordinator', 'observer-activity', 'peer', 'plugin', 'task-notification'],
 ]);
 
-function isOfTheUser(entry: Json): boolean {
+/** Whether the user has typed what the record holds. */
+export function isOfTheUser(entry: Json): boolean {
   const isMachine = entry.promptSource === 'system' || MACHINES.has(String(readRecord(entry, 'origin').kind));
   const isInserted =
     entry.isMeta === true || entry.isCompactSummary === true || entry.isVisibleInTranscriptOnly === true;
@@ -228,7 +229,7 @@ const OWN_COMMAND =
   /^\s*<command-message>[\s\S]*?<command-name>\s*(\/?)([^<\s]+)\s*<\/command-name>(?:[\s\S]*?<command-args>([\s\S]*)<\/command-args>)?/;
 
 /** The words of the user; empty when there are none. */
-function promptIn(message: unknown): string {
+export function promptIn(message: unknown): string {
   const content = isRecord(message) ? message.content : undefined;
   const text = typeof content === 'string' ? content : textIn(content, (part) => !BESIDE_PROMPT.test(part));
   const [isCommand, , name, words = ''] = OWN_COMMAND.exec(text) ?? [];
@@ -276,7 +277,7 @@ function blocksOf(entry: Json): Json[] {
 }
 
 /** The text of a message's content: a string, or blocks among which are texts. */
-function textIn(content: unknown, isWanted: (text: string) => boolean = () => true): string {
+export function textIn(content: unknown, isWanted: (text: string) => boolean = () => true): string {
   if (typeof content === 'string') return content;
   const texts = readRecords(content).flatMap(
     (block) => (block.type === 'text' && readString(block, 'text')) || [],

@@ -1,0 +1,90 @@
+import { type Picture, pictureOf, type SessionStep } from '../../core/conversation.ts';
+import { isRecord, type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
+import { isOfTheUser, promptIn, textIn } from './transcript.ts';
+
+/**
+ * Reads the records of a transcript as a conversation. They form a tree: where the user went back, the next prompt hangs
+ * on an earlier record than the last.
+ */
+export class ClaudeSession {
+  /** In which turn each record stands. */
+  readonly #turnOf = new Map<string, number>();
+  #turns = 0;
+
+  readonly #isAgent: boolean;
+
+  /** @param isAgent it is a sub-agent's own transcript, whose records are marked as beside the main one */
+  constructor(isAgent = false) {
+    this.#isAgent = isAgent;
+  }
+
+  /** What a record says; nothing for one that is not known. */
+  read(record: unknown): SessionStep[] {
+    if (!isRecord(record) || (record.isSidechain === true && !this.#isAgent)) return [];
+    const steps = [...this.#steps(record)];
+    const uuid = readString(record, 'uuid');
+    if (uuid !== undefined) this.#turnOf.set(uuid, this.#turns);
+    return steps;
+  }
+
+  *#steps(record: Json): Generator<SessionStep> {
+    const { content } = readRecord(record, 'message');
+    if (record.type === 'assistant') yield* answered(readRecords(content));
+    if (record.type === 'attachment') {
+      const queued = readRecord(record, 'attachment');
+      const isPrompt = queued.type === 'queued_command' && (queued.commandMode ?? 'prompt') === 'prompt';
+      if (isPrompt && isOfTheUser(queued))
+        yield* this.#prompt(promptIn({ content: queued.prompt }), queued.prompt);
+    }
+    if (record.type !== 'user') return;
+    if (record.isCompactSummary === true) {
+      yield { kind: 'compaction', summary: textIn(content) };
+      return;
+    }
+    const results = readRecords(content).filter(({ type }) => type === 'tool_result');
+    for (const result of results) {
+      const id = readString(result, 'tool_use_id') ?? '';
+      const shown = { text: textIn(result.content), pictures: picturesIn(result.content) };
+      yield { kind: 'result', id, isError: result.is_error === true, ...shown };
+    }
+    if (results.length > 0) return;
+    const isOfUser = isOfTheUser(this.#isAgent ? { ...record, isSidechain: false } : record);
+    const prompt = isOfUser ? promptIn(record.message) : '';
+    if (prompt === '' && (!isOfUser || picturesIn(content).length === 0)) {
+      yield { kind: 'system', text: textIn(content) };
+      return;
+    }
+    yield* this.#back(readString(record, 'parentUuid'));
+    yield* this.#prompt(prompt, content);
+  }
+
+  *#prompt(text: string, content: unknown): Generator<SessionStep> {
+    this.#turns++;
+    yield { kind: 'prompt', text, pictures: picturesIn(content) };
+  }
+
+  *#back(parent: string | undefined): Generator<SessionStep> {
+    const turns = this.#turnOf.get(parent ?? '');
+    if (turns === undefined || turns >= this.#turns) return;
+    this.#turns = turns;
+    yield { kind: 'back-to', turns };
+  }
+}
+
+function answered(blocks: readonly Json[]): SessionStep[] {
+  return blocks.flatMap((block): SessionStep[] => {
+    const text = readString(block, 'text') ?? '';
+    if (block.type === 'text' && text !== '') return [{ kind: 'answer', text }];
+    const [id, tool] = [readString(block, 'id'), readString(block, 'name')];
+    if (block.type !== 'tool_use' || id === undefined || tool === undefined) return [];
+    return [{ kind: 'call', id, tool, input: JSON.stringify(block.input ?? {}) }];
+  });
+}
+
+function picturesIn(content: unknown): Picture[] {
+  const sources = readRecords(content).filter(({ type }) => type === 'image');
+  return sources.map((block) => {
+    const source = readRecord(block, 'source');
+    return pictureOf(readString(source, 'media_type') ?? 'image', readString(source, 'data') ?? '');
+  });
+}

@@ -1,0 +1,43 @@
+import { type Picture, pictureIn, type SessionStep } from '../../core/conversation.ts';
+import { isRecord, type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
+
+/** A message of a session, with its parts in their order; `data` as it stands in the store. */
+export type StoredMessage = { readonly id: string; readonly data: Json; readonly parts: readonly Json[] };
+
+/** What a message says; nothing for what is not known. */
+export function stepsOf({ data, parts }: StoredMessage): SessionStep[] {
+  const words = parts.filter(({ type, ignored }) => type === 'text' && ignored !== true);
+  const text = words.flatMap((part) => readString(part, 'text') ?? []).join('\n');
+  if (data.role === 'user') {
+    const inserted = words.length > 0 && words.every(({ synthetic }) => synthetic === true);
+    if (inserted) return [{ kind: 'system', text }];
+    const own = words.filter(({ synthetic }) => synthetic !== true);
+    const prompt = own.flatMap((part) => readString(part, 'text') ?? []).join('\n');
+    const pictures = picturesIn(parts);
+    return prompt === '' && pictures.length === 0 ? [] : [{ kind: 'prompt', text: prompt, pictures }];
+  }
+  if (data.summary === true) return [{ kind: 'compaction', summary: text }];
+  return parts.flatMap((part): SessionStep[] => {
+    if (part.type === 'tool') return called(part);
+    const said = part.type === 'text' ? (readString(part, 'text') ?? '') : '';
+    return said === '' ? [] : [{ kind: 'answer', text: said }];
+  });
+}
+
+function called(part: Json): SessionStep[] {
+  const state = readRecord(part, 'state');
+  const [id, tool] = [readString(part, 'callID') ?? '', readString(part, 'tool') ?? ''];
+  const call: SessionStep = { kind: 'call', id, tool, input: JSON.stringify(state.input ?? {}) };
+  if (state.status !== 'completed' && state.status !== 'error') return [call];
+  const text = readString(state, 'output') ?? readString(state, 'error') ?? '';
+  const { exit } = readRecord(state, 'metadata');
+  const isError = state.status === 'error' || (typeof exit === 'number' && exit !== 0);
+  return [call, { kind: 'result', id, text, isError, pictures: picturesIn(readRecords(state.attachments)) }];
+}
+
+function picturesIn(parts: readonly Json[]): Picture[] {
+  const files = parts.filter((part) => isRecord(part) && part.type === 'file');
+  return files.flatMap((file) =>
+    readString(file, 'mime')?.startsWith('image/') ? (pictureIn(readString(file, 'url') ?? '') ?? []) : [],
+  );
+}

@@ -1,0 +1,197 @@
+import type { SessionEntry, Turn } from '../core/conversation.ts';
+import { inertLines, inertText } from '../core/inert-text.ts';
+import { redactSecrets } from '../core/redact.ts';
+import { fingerprint } from '../core/text.ts';
+
+/** What of a conversation a sub-agent is handed: everything, a summary, the newest turns, or nothing (seed 001, R7–R12). */
+
+export const HANDOVER_MODES = ['none', 'full', 'summary', 'recent'] as const;
+export type HandoverMode = (typeof HANDOVER_MODES)[number];
+
+export type HandoverSettings = {
+  readonly mode: HandoverMode;
+  /** Of `recent`: how many messages, in whole turns; 0 hands nothing over. */
+  readonly recentN: number;
+  /** Also what the client has put into the conversation. */
+  readonly includeSystem: boolean;
+  /** Of the text, frame and marker included; 0: as much as the sub-agent's client can take. */
+  readonly maxChars: number;
+};
+
+export const HANDOVER_DEFAULTS: HandoverSettings = {
+  mode: 'full',
+  recentN: 12,
+  includeSystem: false,
+  maxChars: 0,
+};
+
+/** What was handed over, as it is stored with the run. `charsIn` is the length without any limit. */
+export type HandoverReport = {
+  readonly mode: HandoverMode;
+  readonly messagesIn: number;
+  readonly charsIn: number;
+  readonly charsOut: number;
+  readonly truncated: boolean;
+  readonly degraded: boolean;
+};
+
+export type Handover = { readonly text: string; readonly report: HandoverReport };
+
+/** Some tokens below the smallest window of today's models; a character of Korean can be a token. */
+const WINDOW_CHARS = 120_000;
+const CALL_LENGTH_MAX = 300;
+const RESULT_LENGTH_MAX = 1500;
+
+/** The settings as a call, an agent, the environment and the configuration have them, in this order; and warnings. */
+export function resolveHandover(
+  sources: readonly Readonly<Partial<Record<keyof HandoverSettings, unknown>>>[],
+): { readonly settings: HandoverSettings; readonly warnings: readonly string[] } {
+  const warnings: string[] = [];
+  const first = (name: keyof HandoverSettings) =>
+    sources.map((source) => source[name]).find((value) => value !== undefined && value !== '');
+  const count = (name: 'recentN' | 'maxChars') => {
+    const value = Number(first(name) ?? HANDOVER_DEFAULTS[name]);
+    if (Number.isInteger(value) && value >= 0) return value;
+    warnings.push(
+      `${name} "${first(name)}" is no whole number from 0 on: ${HANDOVER_DEFAULTS[name]} is used`,
+    );
+    return HANDOVER_DEFAULTS[name];
+  };
+  const wanted = first('mode') ?? HANDOVER_DEFAULTS.mode;
+  const mode = HANDOVER_MODES.find((one) => one === wanted);
+  if (mode === undefined)
+    warnings.push(
+      `there is no mode "${inertText(String(wanted), 40)}": full is used (${HANDOVER_MODES.join(', ')})`,
+    );
+  const system = first('includeSystem') ?? false;
+  const includeSystem = system === true || /^(?:true|1|yes)$/i.test(String(system));
+  const settings = {
+    mode: mode ?? 'full',
+    recentN: count('recentN'),
+    includeSystem,
+    maxChars: count('maxChars'),
+  };
+  return { settings, warnings };
+}
+
+/** Of the environment (seed 001: `PLAN_MODE_CONTEXT_…`), as a source of settings. */
+export function handoverInEnvironment(env: Readonly<Record<string, string | undefined>>) {
+  return {
+    mode: env.PLAN_MODE_CONTEXT_MODE,
+    recentN: env.PLAN_MODE_CONTEXT_RECENT_N,
+    includeSystem: env.PLAN_MODE_CONTEXT_INCLUDE_SYSTEM,
+    maxChars: env.PLAN_MODE_CONTEXT_MAX_CHARS,
+  };
+}
+
+/**
+ * The hand-over of `none`, `full` or `recent`; `summary` is made of the text of `full`. Nothing in the conversation can
+ * end the frame or look like a turn: every line of a text is indented, and the frame's name comes from the content.
+ */
+export function handOver(turns: readonly Turn[], settings: HandoverSettings): Handover {
+  const { mode, includeSystem } = settings;
+  const wanted = turns.map((turn) => turn.filter(({ kind }) => includeSystem || kind !== 'system'));
+  const told = wanted.filter((turn) => turn.length > 0);
+  const messagesIn = told.flat().length;
+  const chosen = mode === 'none' ? [] : mode === 'recent' ? newest(told, settings.recentN) : told;
+  const goal = told.flat().find(({ kind }) => kind === 'prompt');
+  const isGoalLeft = chosen.length > 0 && goal !== undefined && !chosen.flat().includes(goal);
+  const texts = [...(isGoalLeft ? [[goal]] : []), ...chosen].map(turnText);
+  const charsIn = told.map(turnText).join('\n\n').length;
+  const whole = texts.join('\n\n');
+  const frame = frameOf(whole);
+  const room = (settings.maxChars || WINDOW_CHARS) - frame('').length;
+  const body = fitted(texts, room);
+  const text = body === '' ? '' : frame(body);
+  const truncated = body.length < whole.length;
+  return { text, report: { mode, messagesIn, charsIn, charsOut: text.length, truncated, degraded: false } };
+}
+
+/** The newest whole turns that have so many messages together; the very newest in any case. */
+function newest(turns: readonly Turn[], messages: number): readonly Turn[] {
+  let [from, left] = [turns.length, messages];
+  while (from > 0 && left > 0) {
+    left -= turns[from - 1]?.length ?? 0;
+    if (left < 0 && from < turns.length) break;
+    from--;
+  }
+  return turns.slice(from);
+}
+
+function frameOf(whole: string): (body: string) => string {
+  const name = `conversation-${fingerprint(whole)}`;
+  return (body) => `<${name}>\n${body}\n</${name}>`;
+}
+
+/** The first turn and the newest ones that have room; what is left out is counted in between. */
+function fitted(texts: readonly string[], room: number): string {
+  const whole = texts.join('\n\n');
+  if (whole.length <= room) return whole;
+  const [head = '', ...others] = texts;
+  const goal = middleOut(head, Math.floor(room / 3));
+  const tail: string[] = [];
+  const lengthOf = (parts: readonly string[]) => parts.join('\n\n').length;
+  const marker = (kept: number) => truncationMarker(whole.length - kept);
+  const rest = room - goal.length - marker(0).length - 4;
+  for (const text of others.toReversed()) {
+    if (lengthOf([text, ...tail]) > rest) break;
+    tail.unshift(text);
+  }
+  const last = others.at(-1);
+  if (tail.length === 0 && last !== undefined) tail.push(middleOut(last, rest));
+  const kept = tail.filter((text) => text !== '');
+  const parts = [goal, marker(goal.length + lengthOf(kept)), ...kept].filter((part) => part !== '');
+  const text = parts.join('\n\n');
+  return text.length <= room ? text : middleOut(text, room);
+}
+
+const truncationMarker = (chars: number) => `... [truncated ${chars} chars]`;
+
+/** The lines at the head and at the tail of a text, with what is left out counted between them. */
+function middleOut(text: string, room: number): string {
+  if (text.length <= room) return text;
+  const left = room - truncationMarker(text.length).length - 2;
+  if (left < 2) return '';
+  const half = Math.floor(left / 2);
+  // Whole lines, so that nothing stands at the beginning of one that does not begin there; a long one is cut at its end.
+  const head = text.slice(0, text.lastIndexOf('\n', half) > 0 ? text.lastIndexOf('\n', half) : half);
+  const tailStart = text.indexOf('\n', text.length - half);
+  const tail = tailStart < 0 ? '' : text.slice(tailStart + 1);
+  const marker = truncationMarker(text.length - head.length - tail.length);
+  return [head.toWellFormed(), marker, tail].filter((part) => part !== '').join('\n');
+}
+
+function turnText(turn: Turn): string {
+  return turn.map(entryText).join('\n');
+}
+
+function entryText(entry: SessionEntry): string {
+  switch (entry.kind) {
+    case 'prompt':
+      return said('user', entry.text, entry.pictures);
+    case 'answer':
+      return said('assistant', entry.text);
+    case 'system':
+      return said('system', entry.text);
+    case 'compaction':
+      return said('summary of what was said before', entry.summary);
+    case 'call':
+      return `tool ${inertText(entry.tool, 80)}: ${inertText(redactSecrets(entry.input), CALL_LENGTH_MAX)}`;
+    case 'result':
+      return said(entry.isError ? 'failed' : 'result', shortened(entry.text), entry.pictures);
+  }
+}
+
+function said(
+  who: string,
+  text: string,
+  pictures: readonly { mediaType: string; bytes: number }[] = [],
+): string {
+  const shown = pictures.map(({ mediaType, bytes }) => `[${inertText(mediaType, 40)}, ${bytes} bytes]`);
+  const lines = [inertLines(redactSecrets(text)), ...shown].filter((one) => one !== '').join('\n');
+  return lines.includes('\n') ? `${who}:\n${lines.replace(/^/gm, '  ')}` : `${who}: ${lines}`;
+}
+
+function shortened(text: string): string {
+  return middleOut(text, RESULT_LENGTH_MAX);
+}
