@@ -39,7 +39,7 @@ const OF_ADMINISTRATOR: readonly string[] = [
 const LEADS_AWAY = /^(?:ANTHROPIC_\w*(?:URL|KEY|TOKEN|RESOURCE)|CLAUDE_CODE_USE_\w+)$/;
 
 /** The directory that the client takes for its own. */
-function claudeDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+export function claudeDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
   return user.agentDir ?? directoryIn('CLAUDE_CONFIG_DIR', '.claude', user);
 }
 

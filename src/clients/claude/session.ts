@@ -1,5 +1,10 @@
+import { basename } from 'node:path';
 import { type Picture, pictureOf, type SessionStep } from '../../core/conversation.ts';
-import { isRecord, type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
+import { isRecord, type Json, lookOr, readRecord, readRecords, readString } from '../../core/guards.ts';
+import type { Environment } from '../../core/state-paths.ts';
+import { below, SESSION_ID } from '../reading.ts';
+import { newestFirst, type SessionStore, stepsIn, storedAt } from '../sessions.ts';
+import { claudeDirectory } from './configuration.ts';
 import { isOfTheUser, promptIn, textIn } from './transcript.ts';
 
 /**
@@ -87,4 +92,25 @@ function picturesIn(content: unknown): Picture[] {
     const source = readRecord(block, 'source');
     return pictureOf(readString(source, 'media_type') ?? 'image', readString(source, 'data') ?? '');
   });
+}
+
+const ENDING = '.jsonl';
+
+/** `projects/<directory, its signs as dashes>/<id>.jsonl`; sub-agents' lie deeper. */
+export const claudeSessions: SessionStore = {
+  startedIn: (cwd, env) =>
+    lookOr(() => {
+      const project = `${projectsIn(env)}/${cwd.replace(/[^A-Za-z0-9]/g, '-')}`;
+      const files = below(project).filter((path) => path.endsWith(ENDING));
+      return newestFirst(files.flatMap((path) => storedAt(path, basename(path, ENDING))));
+    }, []),
+  withId: (id, env) => {
+    const projects = SESSION_ID.test(id) ? lookOr(() => below(projectsIn(env)), []) : [];
+    return newestFirst(projects.flatMap((project) => storedAt(`${project}/${id}${ENDING}`, id)))[0];
+  },
+  read: ({ path }) => stepsIn(path, new ClaudeSession()),
+};
+
+function projectsIn(env: Environment): string {
+  return `${claudeDirectory({ env, agentDir: null })}/projects`;
 }

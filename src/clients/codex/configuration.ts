@@ -35,7 +35,7 @@ const KEY = 'SELF_GENERATION_PROVIDER_KEY';
 const HEADER = 'SELF_GENERATION_PROVIDER_HEADER_';
 
 /** The directory that the client takes for its own. */
-function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+export function codexDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
   return user.agentDir ?? directoryIn('CODEX_HOME', '.codex', user);
 }
 

@@ -1,5 +1,9 @@
 import { pictureIn, type SessionStep } from '../../core/conversation.ts';
-import { isRecord, type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
+import { isRecord, type Json, lookOr, readRecord, readRecords, readString } from '../../core/guards.ts';
+import type { Environment } from '../../core/state-paths.ts';
+import { below, SESSION_ID } from '../reading.ts';
+import { newestFirst, recordsIn, type SessionStore, type StoredSession, storedAt } from '../sessions.ts';
+import { codexDirectory } from './configuration.ts';
 
 /** What Codex itself says in the place of the user. */
 const OF_CLIENT =
@@ -86,4 +90,56 @@ function textsIn(content: unknown): string {
 
 function picturesIn(content: unknown) {
   return readRecords(content).flatMap((part) => pictureIn(readString(part, 'image_url') ?? '') ?? []);
+}
+
+/** So many files are looked into, the newest days first. */
+const FILES_MAX = 500;
+const FORKS_MAX = 20;
+
+/** `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, a file for each session; its first record says where it was started. */
+export const codexSessions: SessionStore = {
+  startedIn: (cwd, env) => {
+    const files = rolloutsIn(env).slice(0, FILES_MAX);
+    return newestFirst(files.flatMap((path) => mainSession(path, cwd)));
+  },
+  withId,
+  read: (session, env) => read(session, env, Number.POSITIVE_INFINITY, FORKS_MAX),
+};
+
+function withId(id: string, env: Environment): StoredSession | undefined {
+  if (!SESSION_ID.test(id)) return undefined;
+  const path = rolloutsIn(env).find((one) => one.endsWith(`-${id}.jsonl`));
+  return path === undefined ? undefined : storedAt(path, id)[0];
+}
+
+function rolloutsIn(env: Environment): string[] {
+  const under = (directory: string) => lookOr(() => below(directory), []);
+  const root = `${codexDirectory({ env, agentDir: null })}/sessions`;
+  return under(root).flatMap(under).flatMap(under).flatMap(under);
+}
+
+function mainSession(path: string, cwd: string): StoredSession[] {
+  const [first] = recordsIn(path).take(1);
+  const meta = isRecord(first) ? readRecord(first, 'payload') : {};
+  const id = readString(meta, 'id');
+  const isMain = meta.cwd === cwd && meta.parent_thread_id === undefined;
+  return isMain && id !== undefined ? storedAt(path, id) : [];
+}
+
+/** A fork begins with the records of the session that it comes from, up to the one at which it was made. */
+function* read(
+  session: StoredSession,
+  env: Environment,
+  before: number,
+  forks: number,
+): Generator<SessionStep> {
+  const reader = new CodexSession();
+  for (const record of recordsIn(session.path)) {
+    if (isRecord(record) && typeof record.ordinal === 'number' && record.ordinal >= before) return;
+    for (const step of reader.read(record)) {
+      const from = step.kind === 'fork' && forks > 0 ? withId(step.sessionId, env) : undefined;
+      if (step.kind !== 'fork') yield step;
+      else if (from !== undefined) yield* read(from, env, step.before, forks - 1);
+    }
+  }
 }

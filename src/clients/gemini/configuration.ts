@@ -34,7 +34,7 @@ const CLOUD: Readonly<Record<string, readonly string[]>> = {
 const LEADS_AWAY = /^(?:GOOGLE_(?:GEMINI|VERTEX)_BASE_URL|CODE_ASSIST_ENDPOINT|GOOGLE_GENAI_USE_\w+)$/;
 
 /** The directory that the client takes for its own. */
-function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
+export function geminiDirectory(user: Pick<ClientUser, 'env' | 'agentDir'>): string {
   return user.agentDir ?? `${pathIn(HOME_VARIABLE, user) ?? homeOf(user)}/${DIRECTORY}`;
 }
 

@@ -1,5 +1,17 @@
 import { type Picture, pictureOf, type SessionStep } from '../../core/conversation.ts';
-import { isRecord, type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
+import { isRecord, type Json, lookOr, readRecord, readRecords, readString } from '../../core/guards.ts';
+import type { Environment } from '../../core/state-paths.ts';
+import { readRegularFile } from '../../system/files.ts';
+import { below } from '../reading.ts';
+import {
+  newestFirst,
+  recordsIn,
+  type SessionStore,
+  type StoredSession,
+  stepsIn,
+  storedAt,
+} from '../sessions.ts';
+import { geminiDirectory } from './configuration.ts';
 
 /** The client's own answer to a summary that it puts in place of a conversation. */
 const TAKES_SUMMARY = 'Got it. Thanks for the additional context!';
@@ -94,4 +106,48 @@ function picturesIn(parts: readonly Json[]): Picture[] {
       ? [pictureOf(readString(data, 'mimeType') ?? '', readString(data, 'data') ?? '')]
       : [];
   });
+}
+
+/**
+ * `tmp/<project>/chats/session-<time>-<beginning of the id>.jsonl`. Each start writes a head into the file of its minute,
+ * and what follows into the session's own: of several files the one written last has it.
+ */
+export const geminiSessions: SessionStore = {
+  startedIn: (cwd, env) => {
+    const projects = projectsIn(env).filter((project) => rootOf(project) === cwd);
+    return sessionsIn(projects.flatMap(chatsIn));
+  },
+  withId: (id, env) =>
+    sessionsIn(
+      projectsIn(env)
+        .flatMap(chatsIn)
+        .filter((path) => path.includes(`-${id.slice(0, 8)}.`)),
+    ).find((session) => session.id === id),
+  read: ({ path }) => stepsIn(path, new GeminiSession()),
+};
+
+function projectsIn(env: Environment): string[] {
+  return lookOr(() => below(`${geminiDirectory({ env, agentDir: null })}/tmp`), []);
+}
+
+function rootOf(project: string): string | undefined {
+  return lookOr(() => readRegularFile(`${project}/.project_root`)?.trim(), undefined);
+}
+
+function chatsIn(project: string): string[] {
+  return lookOr(() => below(`${project}/chats`), []).filter((path) => /\/session-[^/]+\.jsonl?$/.test(path));
+}
+
+function sessionsIn(chats: readonly string[]): StoredSession[] {
+  const found = chats.flatMap((path) => {
+    const [head] = recordsIn(path).take(1);
+    const id = isRecord(head) && head.kind !== 'subagent' ? readString(head, 'sessionId') : undefined;
+    return id === undefined ? [] : storedAt(path, id);
+  });
+  const byId = new Map(
+    newestFirst(found)
+      .toReversed()
+      .map((session) => [session.id, session]),
+  );
+  return newestFirst([...byId.values()]);
 }

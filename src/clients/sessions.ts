@@ -1,0 +1,59 @@
+import { statSync } from 'node:fs';
+import type { SessionStep } from '../core/conversation.ts';
+import { lookOr, parseJson } from '../core/guards.ts';
+import type { Environment } from '../core/state-paths.ts';
+import { LineReader } from '../system/lines.ts';
+
+/** Sessions as clients keep them: finding one, and reading it as a conversation. */
+
+/** A session in its client's store. */
+export type StoredSession = {
+  readonly id: string;
+  /** The file that it stands in. */
+  readonly path: string;
+  /** When it was last written. */
+  readonly modifiedMs: number;
+};
+
+/** A client's own sessions. Nothing in it throws for what is not there, or cannot be read. */
+export type SessionStore = {
+  /** Those that were started in the directory, without sub-agents'; the one written last comes first. */
+  readonly startedIn: (cwd: string, env: Environment) => readonly StoredSession[];
+  readonly withId: (id: string, env: Environment) => StoredSession | undefined;
+  /** What it says, from its beginning; a record that cannot be read is passed over. */
+  readonly read: (session: StoredSession, env: Environment) => Iterable<SessionStep>;
+};
+
+/** What reads one kind of record; nothing comes of one that is not known. */
+export type RecordReader = { readonly read: (record: unknown) => readonly SessionStep[] };
+
+const LINE_BYTES_MAX = 32 * 1024 * 1024;
+const DECODER = new TextDecoder();
+
+/** The records of a file with a JSON object in each line, in memory of one line. A torn last line is passed over. */
+export function* recordsIn(path: string): Generator<unknown> {
+  const lines = lookOr(() => new LineReader(path, { lineBytesMax: LINE_BYTES_MAX }), undefined);
+  if (lines === undefined) return;
+  try {
+    for (let line = lines.next(); line !== undefined; line = lines.next())
+      if (line.kind === 'line' && line.bytes.length > 0) yield parseJson(DECODER.decode(line.bytes));
+  } finally {
+    lines.close();
+  }
+}
+
+/** What a reader makes of the records of a file. */
+export function* stepsIn(path: string, reader: RecordReader): Generator<SessionStep> {
+  for (const record of recordsIn(path)) yield* reader.read(record);
+}
+
+/** A file as a session, newest first when sorted; none where there is no such file. */
+export function storedAt(path: string, id: string): StoredSession[] {
+  const file = lookOr(() => statSync(path, { throwIfNoEntry: false }), undefined);
+  return file?.isFile() ? [{ id, path, modifiedMs: file.mtimeMs }] : [];
+}
+
+/** The one written last comes first. */
+export function newestFirst(sessions: readonly StoredSession[]): StoredSession[] {
+  return sessions.toSorted((one, other) => other.modifiedMs - one.modifiedMs);
+}
