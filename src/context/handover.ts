@@ -1,4 +1,4 @@
-import type { SessionEntry, Turn } from '../core/conversation.ts';
+import { addEntry, type SessionEntry, type SessionStep, type Turn } from '../core/conversation.ts';
 import { inertLines, inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { fingerprint } from '../core/text.ts';
@@ -25,7 +25,7 @@ export const HANDOVER_DEFAULTS: HandoverSettings = {
   maxChars: 0,
 };
 
-/** What was handed over, as it is stored with the run. `charsIn` is the length without any limit. */
+/** What was handed over, as it is stored with the run. `charsIn`: of all that was said and done. */
 export type HandoverReport = {
   readonly mode: HandoverMode;
   readonly messagesIn: number;
@@ -87,24 +87,69 @@ export function handoverInEnvironment(env: Readonly<Record<string, string | unde
 /**
  * The hand-over of `none`, `full` or `recent`; `summary` is made of the text of `full`. Nothing in the conversation can
  * end the frame or look like a turn: every line of a text is indented, and the frame's name comes from the content.
+ * Holds no more of a conversation than can be handed over, however long it is.
  */
-export function handOver(turns: readonly Turn[], settings: HandoverSettings): Handover {
-  const { mode, includeSystem } = settings;
-  const wanted = turns.map((turn) => turn.filter(({ kind }) => includeSystem || kind !== 'system'));
-  const told = wanted.filter((turn) => turn.length > 0);
-  const messagesIn = told.flat().length;
-  const chosen = mode === 'none' ? [] : mode === 'recent' ? newest(told, settings.recentN) : told;
-  const goal = told.flat().find(({ kind }) => kind === 'prompt');
-  const isGoalLeft = chosen.length > 0 && goal !== undefined && !chosen.flat().includes(goal);
+export function handOver(steps: Iterable<SessionStep>, settings: HandoverSettings): Handover {
+  const { mode, recentN, maxChars } = settings;
+  const { goal, turns, isCut, messagesIn, charsIn } = collect(steps, settings);
+  const chosen = mode === 'none' ? [] : mode === 'recent' ? newest(turns, recentN) : turns;
+  const isGoalLeft = chosen.length > 0 && goal !== undefined && !chosen.some((turn) => turn.includes(goal));
   const texts = [...(isGoalLeft ? [[goal]] : []), ...chosen].map(turnText);
-  const charsIn = told.map(turnText).join('\n\n').length;
   const whole = texts.join('\n\n');
   const frame = frameOf(whole);
-  const room = (settings.maxChars || WINDOW_CHARS) - frame('').length;
-  const body = fitted(texts, room);
+  const body = fitted(texts, (maxChars || WINDOW_CHARS) - frame('').length);
   const text = body === '' ? '' : frame(body);
-  const truncated = body.length < whole.length;
+  const truncated = (mode === 'full' && isCut) || body.length < whole.length;
   return { text, report: { mode, messagesIn, charsIn, charsOut: text.length, truncated, degraded: false } };
+}
+
+/** What is kept of a conversation while it is read. */
+type Collected = {
+  /** What the user began with. */
+  readonly goal: SessionEntry | undefined;
+  readonly turns: readonly Turn[];
+  /** There were turns before these. */
+  readonly isCut: boolean;
+  readonly messagesIn: number;
+  readonly charsIn: number;
+};
+
+/** More than that of the newest turns is never handed over, whatever the limit. */
+const KEPT_CHARS = 2 * WINDOW_CHARS;
+
+function collect(steps: Iterable<SessionStep>, { includeSystem, maxChars }: HandoverSettings): Collected {
+  const room = Math.max(KEPT_CHARS, 2 * maxChars);
+  let goal: SessionEntry | undefined;
+  let [messagesIn, charsIn, kept, left] = [0, 0, 0, 0];
+  let turns: SessionEntry[][] = [];
+  for (const step of steps) {
+    if (step.kind === 'fork' || (step.kind === 'system' && !includeSystem)) continue;
+    if (step.kind === 'anew') [turns, goal, messagesIn, charsIn, kept, left] = [[], undefined, 0, 0, 0, 0];
+    else if (step.kind === 'back-to') turns.length = Math.max(0, Math.min(turns.length, step.turns - left));
+    else {
+      const entry = brief(step);
+      messagesIn++;
+      charsIn += charsOf(step);
+      kept += charsOf(entry);
+      if (entry.kind === 'prompt') goal ??= entry;
+      addEntry(entry, turns);
+    }
+    for (; kept > room && turns.length > 1; left++)
+      kept -= (turns.shift() ?? []).reduce((sum, entry) => sum + charsOf(entry), 0);
+  }
+  return { goal, turns, isCut: left > 0, messagesIn, charsIn };
+}
+
+/** As much of an entry as is shown. */
+function brief(entry: SessionEntry): SessionEntry {
+  if (entry.kind === 'result') return { ...entry, text: middleOut(entry.text, RESULT_LENGTH_MAX) };
+  if (entry.kind === 'call') return { ...entry, input: entry.input.slice(0, 4 * CALL_LENGTH_MAX) };
+  return entry;
+}
+
+function charsOf(entry: SessionEntry): number {
+  if (entry.kind === 'call') return entry.input.length;
+  return entry.kind === 'compaction' ? entry.summary.length : entry.text.length;
 }
 
 /** The newest whole turns that have so many messages together; the very newest in any case. */
@@ -178,7 +223,7 @@ function entryText(entry: SessionEntry): string {
     case 'call':
       return `tool ${inertText(entry.tool, 80)}: ${inertText(redactSecrets(entry.input), CALL_LENGTH_MAX)}`;
     case 'result':
-      return said(entry.isError ? 'failed' : 'result', shortened(entry.text), entry.pictures);
+      return said(entry.isError ? 'failed' : 'result', entry.text, entry.pictures);
   }
 }
 
@@ -190,8 +235,4 @@ function said(
   const shown = pictures.map(({ mediaType, bytes }) => `[${inertText(mediaType, 40)}, ${bytes} bytes]`);
   const lines = [inertLines(redactSecrets(text)), ...shown].filter((one) => one !== '').join('\n');
   return lines.includes('\n') ? `${who}:\n${lines.replace(/^/gm, '  ')}` : `${who}: ${lines}`;
-}
-
-function shortened(text: string): string {
-  return middleOut(text, RESULT_LENGTH_MAX);
 }

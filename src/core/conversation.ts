@@ -42,17 +42,21 @@ export function turnsOf(steps: Iterable<SessionStep>): Turn[] {
     if (step.kind === 'fork') continue;
     if (step.kind === 'anew') turns = [];
     else if (step.kind === 'back-to') turns.length = Math.min(turns.length, step.turns);
-    else if (step.kind === 'prompt' || turns.length === 0) turns.push([step]);
-    else append(step, turns.at(-1) as SessionEntry[]);
+    else addEntry(step, turns);
   }
   return turns;
 }
 
-function append(entry: SessionEntry, turn: SessionEntry[]): void {
-  const last = turn.at(-1);
+/** Adds what was said or done next; a prompt begins a turn. */
+export function addEntry(entry: SessionEntry, turns: SessionEntry[][]): void {
+  const turn = turns.at(-1);
+  if (entry.kind === 'prompt' || turn === undefined) {
+    turns.push([entry]);
+    return;
+  }
   // The answer in which the model wrote the summary says nothing more.
-  const isSaid = entry.kind === 'compaction' && last?.kind === 'answer' && entry.summary.endsWith(last.text);
-  if (isSaid) turn.pop();
+  const last = turn.at(-1);
+  if (entry.kind === 'compaction' && last?.kind === 'answer' && entry.summary.endsWith(last.text)) turn.pop();
   turn.push(entry);
 }
 

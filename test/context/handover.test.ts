@@ -7,7 +7,7 @@ import {
   handoverInEnvironment,
   resolveHandover,
 } from '../../src/context/handover.ts';
-import type { SessionEntry, Turn } from '../../src/core/conversation.ts';
+import type { SessionEntry, SessionStep, Turn } from '../../src/core/conversation.ts';
 
 const prompt = (text: string): SessionEntry => ({ kind: 'prompt', text, pictures: [] });
 const answer = (text: string): SessionEntry => ({ kind: 'answer', text });
@@ -25,7 +25,7 @@ const TURNS: readonly Turn[] = [
   [prompt('Use Gray code'), answer('Done.')],
 ];
 const given = (changes: Partial<HandoverSettings> = {}, turns = TURNS) =>
-  handOver(turns, { ...HANDOVER_DEFAULTS, ...changes });
+  handOver(turns.flat(), { ...HANDOVER_DEFAULTS, ...changes });
 /** Without the frame. */
 const bodyOf = (text: string) => text.split('\n').slice(1, -1).join('\n');
 
@@ -38,7 +38,7 @@ describe('R7, R10: the hand-over is one text', () => {
         'user: Use Gray code\nassistant: Done.',
       ].join('\n\n'),
     );
-    expect(bodyOf(given({ includeSystem: true }).text)).toStartWith('system: the rules of the client\n');
+    expect(bodyOf(given({ includeSystem: true }).text)).toStartWith('system: the rules of the client\n\nuser: Create FIFO\n');
   });
 
   test('recent: the newest whole turns, and what the user began with', () => {
@@ -57,7 +57,10 @@ describe('R7, R10: the hand-over is one text', () => {
 
   test('the report says what came in and what went out', () => {
     const { text, report } = given({ mode: 'recent', recentN: 2 });
-    const charsIn = bodyOf(given().text).length;
+    const charsIn = TURNS.flat().reduce(
+      (sum, entry) => sum + (entry.kind === 'system' ? 0 : (entry as { text: string }).text.length),
+      0,
+    );
     expect(report).toEqual({
       ...{ mode: 'recent', messagesIn: 6, charsIn, charsOut: text.length, truncated: false, degraded: false },
     });
@@ -145,7 +148,11 @@ describe('a limit', () => {
       fc.string({ unit: 'binary' }),
     );
     const entry = fc.oneof(words.map(prompt), words.map(answer), words.map(result));
-    const turns = fc.array(fc.array(entry, { maxLength: 6 }), { maxLength: 8 });
+    const odd = fc.oneof(
+      fc.constant<SessionStep>({ kind: 'anew' }),
+      fc.nat(5).map((turns): SessionStep => ({ kind: 'back-to', turns })),
+    );
+    const steps = fc.array(fc.oneof({ weight: 9, arbitrary: entry }, odd), { maxLength: 40 });
     const settings = fc.record({
       mode: fc.constantFrom('full' as const, 'recent' as const),
       recentN: fc.nat(12),
@@ -153,7 +160,7 @@ describe('a limit', () => {
       maxChars: fc.integer({ min: 120, max: 3000 }),
     });
     fc.assert(
-      fc.property(turns, settings, (some, how) => {
+      fc.property(steps, settings, (some, how) => {
         const { text, report } = handOver(some, how);
         expect(text.length).toBeLessThanOrEqual(how.maxChars);
         expect(report.charsOut).toBe(text.length);
