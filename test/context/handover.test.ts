@@ -38,7 +38,9 @@ describe('R7, R10: the hand-over is one text', () => {
         'user: Use Gray code\nassistant: Done.',
       ].join('\n\n'),
     );
-    expect(bodyOf(given({ includeSystem: true }).text)).toStartWith('system: the rules of the client\n\nuser: Create FIFO\n');
+    expect(bodyOf(given({ includeSystem: true }).text)).toStartWith(
+      'system: the rules of the client\n\nuser: Create FIFO\n',
+    );
   });
 
   test('recent: the newest whole turns, and what the user began with', () => {

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { inertText } from '../core/inert-text.ts';
+import { cutText } from '../core/text.ts';
+
+/** Plans as values: what one has to have, what a person says of it, and the file that an approved one becomes (seed 001). */
+
+export const PLAN_SECTIONS = [
+  'Task Analysis',
+  'Interface Specification',
+  'Architecture',
+  'Implementation Steps',
+  'Verification Strategy',
+  'Success Criteria',
+] as const;
+
+/** Which of the six sections a plan lacks, or has without anything in them; in their order. */
+export function missingSections(plan: string): string[] {
+  const bodies = new Map<string, string>();
+  for (const section of plan.split(/^(?=##\s+\S)/m)) {
+    const [head = '', ...rest] = section.split('\n');
+    bodies.set(
+      head
+        .replace(/^##\s+(?:\d+[.)]\s*)?/, '')
+        .trim()
+        .toLowerCase(),
+      rest.join('\n').trim(),
+    );
+  }
+  return PLAN_SECTIONS.filter((name) => !bodies.get(name.toLowerCase()));
+}
+
+/** What a planning agent is asked (R9). `context`: the hand-over; empty: none. */
+export function planPrompt(task: string, context: string): string {
+  const words = ['Task:', task, '', 'Context:', context || 'None', ''];
+  return [...words, 'Create a detailed plan using the required format.', ''].join('\n');
+}
+
+/** What it is asked after a person has said something of its plan. */
+export function refinePrompt(feedback: string, plan: string, lacking: readonly string[] = []): string {
+  const gaps = lacking.length === 0 ? [] : ['', `The plan lacks: ${lacking.join(', ')}.`];
+  const words = ['Current plan:', plan, '', 'Feedback of the user:', feedback, ...gaps, ''];
+  return [...words, 'Give the whole plan anew, in the required format.', ''].join('\n');
+}
+
+/** The rules for a plan, as the agent is told them. */
+export const PLAN_RULES = [
+  'You are a Planning Agent. DO NOT write code and change nothing: look at what is there, and write a plan.',
+  'The plan is Markdown with exactly these sections, each of which has to say something:',
+  ...PLAN_SECTIONS.map((name) => `## ${name}`),
+  'Number the steps of the implementation. Name files by their paths.',
+].join('\n');
+
+/** What a person wants with a plan that was shown. Anything that is no command is feedback. */
+export type PlanDecision =
+  | { readonly kind: 'approve' | 'cancel' | 'show' | 'undo' | 'nothing' }
+  | { readonly kind: 'feedback'; readonly text: string };
+
+const DECISIONS: Readonly<Record<string, 'approve' | 'cancel' | 'show' | 'undo' | 'nothing'>> = {
+  ...{ approve: 'approve', approved: 'approve', ok: 'approve', done: 'approve' },
+  ...{ cancel: 'cancel', quit: 'cancel', exit: 'cancel' },
+  ...{ show: 'show', undo: 'undo', '': 'nothing' },
+};
+
+/** Reads what was typed. */
+export function readDecision(typed: string): PlanDecision {
+  const text = typed.trim();
+  const word = text.toLowerCase();
+  const kind = Object.hasOwn(DECISIONS, word) ? DECISIONS[word] : undefined;
+  return kind === undefined ? { kind: 'feedback', text } : { kind };
+}
+
+/** An approved plan as a file: its name, its text, and the hash of its content by which a change is noticed. */
+export function planFile(task: string, plan: string, at: Date) {
+  const stamp = at.toISOString().replace(/[-:]/g, '').slice(0, 15).replace('T', '-');
+  const slug = task
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-+|-+$/g, '');
+  const head = [
+    '# Plan',
+    '',
+    '## Task',
+    inertText(task, 500),
+    '',
+    '## Generated',
+    at.toISOString(),
+    '',
+    '---',
+    '',
+  ];
+  return {
+    name: `${cutText(slug, 50).replace(/-+$/, '') || 'plan'}-${stamp}.md`,
+    text: `${head.join('\n')}\n${plan.trimEnd()}\n`,
+    hash: createHash('sha256').update(plan).digest('hex'),
+  };
+}
