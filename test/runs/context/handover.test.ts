@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { SessionEntry, SessionStep, Turn } from '../../../src/core/conversation.ts';
 import {
   HANDOVER_DEFAULTS,
   type HandoverSettings,
   handOver,
   handoverInEnvironment,
   resolveHandover,
-} from '../../src/context/handover.ts';
-import type { SessionEntry, SessionStep, Turn } from '../../src/core/conversation.ts';
+} from '../../../src/runs/context/handover.ts';
 
 const prompt = (text: string): SessionEntry => ({ kind: 'prompt', text, pictures: [] });
 const answer = (text: string): SessionEntry => ({ kind: 'answer', text });

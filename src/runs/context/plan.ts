@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { inertText } from '../core/inert-text.ts';
-import { cutText } from '../core/text.ts';
+import { inertText } from '../../core/inert-text.ts';
+import { cutText } from '../../core/text.ts';
 
 /** Plans as values: what one has to have, what a person says of it, and the file that an approved one becomes (seed 001). */
 

@@ -1,7 +1,7 @@
-import { addEntry, type SessionEntry, type SessionStep, type Turn } from '../core/conversation.ts';
-import { inertLines, inertText } from '../core/inert-text.ts';
-import { redactSecrets } from '../core/redact.ts';
-import { fingerprint } from '../core/text.ts';
+import { addEntry, type SessionEntry, type SessionStep, type Turn } from '../../core/conversation.ts';
+import { inertLines, inertText } from '../../core/inert-text.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import { fingerprint } from '../../core/text.ts';
 
 /** What of a conversation a sub-agent is handed: everything, a summary, the newest turns, or nothing (seed 001, R7–R12). */
 

@@ -7,7 +7,7 @@ import {
   planPrompt,
   readDecision,
   refinePrompt,
-} from '../../src/context/plan.ts';
+} from '../../../src/runs/context/plan.ts';
 
 const whole = PLAN_SECTIONS.map((name) => `## ${name}\nSomething.\n`).join('\n');
 
