@@ -102,7 +102,8 @@ function accept({ root, paths }: Place): Turn {
         ...{ agentId: 'main', client: 'claude', label: null, task: 'measure', thinking: null },
         ...{ model: { requested: null, resolved: null }, cleanup: 'keep', runTimeoutMs: 600_000 },
         ...{ cwd: root, worktreeMode: 'never', policy: { deny: [], allow: null }, permissions: ASKS_NEVER },
-        ...{ gaps: [], agentDir: null, warning: null, terminal: null, archiveAfterMs: 0, createdAtMs: nowMs },
+        ...{ gaps: [], agentDir: null, profile: null, handover: null, warning: null, terminal: null },
+        ...{ archiveAfterMs: 0, createdAtMs: nowMs },
       },
       uuid,
       {

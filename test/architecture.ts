@@ -20,6 +20,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   lessons: ['lessons', 'database', 'system', 'core', 'node:'],
   hooks: ['hooks', 'lessons', 'suggestions/model', 'runs/model', ...BASE, '#runtime', '#sqlite'],
   clients: ['clients', 'hooks', 'runs/model', 'system', 'core', 'node:'],
+  'clients/opencode/session-store.ts': ['clients', 'database/sqlite.ts', 'core', '#sqlite'],
   transcripts: ['transcripts', 'clients/claude', 'suggestions/model', ...LEARNING, '#runtime'],
   suggestions: ['suggestions', 'setup', ...LEARNING, 'zod'],
   'suggestions/model': ['suggestions/model', 'lessons', 'database', 'core'],

@@ -5,7 +5,9 @@ import { redactSecrets } from '../core/redact.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, fingerprint, oneLine } from '../core/text.ts';
 import { type AgentSettings, agentId as idType, type RunSettings } from '../settings/run-settings.ts';
+import type { Handover } from './model/handover.ts';
 import { grantProblem, looksOnly, type Permissions } from './model/permissions.ts';
+import type { ProfileKind, ProfileLimits } from './model/profile.ts';
 import {
   agentOfKey,
   type Requester,
@@ -36,6 +38,12 @@ export type SpawnRequest = {
   readonly cwd?: string | undefined;
   /** What a person lets it do besides: `edit`, `all`, or rules. */
   readonly permissions?: readonly string[] | undefined;
+  /** What it is for; otherwise any task. */
+  readonly profile?: ProfileKind | undefined;
+  /** Of the profile, instead of the settings'. */
+  readonly limits?: Partial<ProfileLimits> | undefined;
+  /** What it is handed of its requester's conversation. */
+  readonly handover?: Handover | undefined;
   /** How many files are not committed where it is to work: a worktree of its own does not have them. */
   readonly uncommitted?: number | undefined;
 };
@@ -132,6 +140,8 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     permissions,
     gaps,
     agentDir,
+    profile: null,
+    handover: request.handover?.report ?? null,
     archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
   };
   return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) } as const;

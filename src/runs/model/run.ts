@@ -3,7 +3,9 @@ import { canonicalProjectPath, type GitProbe, getProjectName, isRepository } fro
 import type { StatePaths } from '../../core/state-paths.ts';
 import { fingerprint } from '../../core/text.ts';
 import type { Terminal } from '../../system/process-identity.ts';
+import type { HandoverReport } from './handover.ts';
 import type { Permissions } from './permissions.ts';
+import type { Profile } from './profile.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 import { isTerminal, type Turn, turnMark } from './turn.ts';
 
@@ -59,6 +61,10 @@ export type Run = {
   readonly gaps: readonly string[];
   readonly agentDir: string | null;
   readonly sessionId: string | null;
+  /** Null: any task. */
+  readonly profile: Profile | null;
+  /** What it was handed of its requester's conversation; null: nothing. */
+  readonly handover: HandoverReport | null;
   readonly warning: string | null;
   /** Where it was asked for; null: nobody's, or unknown. */
   readonly terminal: Terminal | null;

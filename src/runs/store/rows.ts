@@ -11,6 +11,7 @@ import type { Stop, Turn, Usage } from '../model/turn.ts';
 import first from './schema/runs-001.sql' with { type: 'text' };
 import second from './schema/runs-002.sql' with { type: 'text' };
 import third from './schema/runs-003.sql' with { type: 'text' };
+import fourth from './schema/runs-004.sql' with { type: 'text' };
 
 /** Rows as values, and values as rows. Nothing is checked again: only this program writes this database. */
 
@@ -36,7 +37,10 @@ const REQUESTER: ColumnsOf<Requester> = {
 const MODEL: ColumnsOf<Run['model']> = {
   ...{ requested: 'model_requested', resolved: 'model_resolved', observed: 'model_observed' },
 };
-const RUN_JSON = { worktree: 'worktree', policy: 'policy', gaps: 'gaps', terminal: 'terminal' } as const;
+const RUN_JSON = {
+  ...{ worktree: 'worktree', policy: 'policy', gaps: 'gaps', terminal: 'terminal' },
+  ...{ profile: 'profile', handover: 'handover' },
+} as const;
 const RUN: ColumnsOf<Omit<Run, keyof typeof RUN_JSON | 'requester' | 'model' | 'permissions'>> = {
   ...{ id: 'id', number: 'number', childKey: 'child_key', agentId: 'agent_id', client: 'client' },
   ...{ label: 'label', task: 'task', thinking: 'thinking', cleanup: 'cleanup', cwd: 'cwd' },
@@ -228,7 +232,7 @@ export function runEvents(runId: string | null, limit: number, db: Sqlite): RunE
 
 const BUSY_TIMEOUT_MS = 5000;
 /** Each brings the schema from the version that is its place here to the next. */
-const MIGRATIONS = [first, second, third];
+const MIGRATIONS = [first, second, third, fourth];
 const RUNS_SCHEMA_VERSION = MIGRATIONS.length;
 
 /**

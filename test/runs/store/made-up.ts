@@ -86,6 +86,8 @@ export function newRun({ key = A, session = null, spawnKey: _, ...rest }: RunFie
     permissions: ASKS_NEVER,
     gaps: [],
     agentDir: null,
+    profile: null,
+    handover: null,
     warning: null,
     terminal: null,
     archiveAfterMs: 3_600_000,

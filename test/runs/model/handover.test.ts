@@ -7,7 +7,7 @@ import {
   handOver,
   handoverInEnvironment,
   resolveHandover,
-} from '../../../src/runs/context/handover.ts';
+} from '../../../src/runs/model/handover.ts';
 
 const prompt = (text: string): SessionEntry => ({ kind: 'prompt', text, pictures: [] });
 const answer = (text: string): SessionEntry => ({ kind: 'answer', text });

@@ -1,0 +1,34 @@
+import type { Turn } from './turn.ts';
+
+/** Runs that only look, and answer one question or write one plan (seed 001: ExploreAgent, PlanAgent). */
+
+export const PROFILE_KINDS = ['explore', 'plan'] as const;
+export type ProfileKind = (typeof PROFILE_KINDS)[number];
+
+/** What a run is for, stored with it. Its time is the run's own limit. */
+export type Profile = { readonly kind: ProfileKind; readonly limits: ProfileLimits };
+
+/** Null: no limit. */
+export type ProfileLimits = {
+  /** How often the model may call tools; calls at once count as one. */
+  readonly iterations: number | null;
+  readonly tokens: number | null;
+  readonly usd: number | null;
+  /** Of all that its tools answer, in characters. */
+  readonly observationChars: number | null;
+};
+
+/** What became of it (seed 001, AgentStatus, with `incomplete`: a limit was reached, the answer is a part). */
+export type AgentStatus =
+  | ('pending' | 'planning' | 'running')
+  | ('completed' | 'incomplete' | 'failed' | 'cancelled');
+
+/** The status of a turn of a run with a profile. An answer without a word in it is none. */
+export function agentStatus({ state, stop, result }: Pick<Turn, 'state' | 'stop' | 'result'>): AgentStatus {
+  if (state === 'queued') return 'pending';
+  if (state === 'starting') return 'planning';
+  if (state === 'running' || state === 'stopping') return 'running';
+  if (stop !== null)
+    return stop.reason === 'requested' || stop.reason === 'shutdown' ? 'cancelled' : 'incomplete';
+  return state === 'success' && (result ?? '').trim() !== '' ? 'completed' : 'failed';
+}
