@@ -206,7 +206,7 @@ function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
 }
 
 function requestOf(run: Run): SpawnRequest {
-  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
+  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode, profile } = run;
   return {
     task,
     agentId,
@@ -220,6 +220,8 @@ function requestOf(run: Run): SpawnRequest {
     label: label === null || labelProblem(label) !== undefined ? undefined : label,
     model: model.requested ?? undefined,
     thinking: thinking ?? undefined,
+    profile: profile?.kind,
+    limits: profile?.limits,
   };
 }
 

@@ -22,6 +22,7 @@ function only(key: string, value: unknown): Json {
 
 test('readRunSettings() returns the defaults when nothing is set', () => {
   const noLimit = { tokens: null, usd: null };
+  const unlimited = { maxTokens: null, maxUsd: null, maxObservationChars: 400_000 };
   expect(read({})).toEqual({
     settings: {
       maxConcurrent: 8,
@@ -40,6 +41,8 @@ test('readRunSettings() returns the defaults when nothing is set', () => {
       announce: { mode: 'turn', timeoutSeconds: 60, skipOnFailure: true, wake: 'on', wakesMax: 5 },
       budget: { run: noLimit, requester: noLimit, day: noLimit },
       notifyCommand: null,
+      explore: { maxIterations: 15, timeoutSeconds: 600, ...unlimited },
+      plan: { maxIterations: 20, timeoutSeconds: 1200, rounds: 10, ...unlimited },
       prices: [],
     },
     problems: [],
