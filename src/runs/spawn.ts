@@ -26,7 +26,7 @@ import {
 import type { SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
 import { readRuns, runsTransaction } from './store/rows.ts';
-import { type Insertion, insertRun, type NewRun, runsIn } from './store/runs.ts';
+import { type Insertion, insertRun, keepHandover, type NewRun, runsIn } from './store/runs.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
 import { directoryBefore, uncommittedFiles } from './workspace/worktree.ts';
 import { checkpoint, type Refusal, type RunsWorld } from './world.ts';
@@ -126,6 +126,7 @@ function spawn(
     const shared = sharedDirectory(plan.run, db);
     const run = newRun(plan.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
     const insertion = insertRun(run, plan.spawnKey, limits, db);
+    if (insertion.kind === 'inserted') keepHandover(run.id, request.handover?.text ?? '', db);
     const claimed = insertion.kind === 'inserted' ? claimTurns(settings, askedAtMs, db) : [];
     return { answer: answerOf(insertion, requester, db), claimed };
   });
