@@ -38,7 +38,7 @@ export async function launchTurn(
     thinking: run.thinking,
     policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
     permissions: turnPermissions(run, turn),
-    budgetUsd: client.keepsBudget ? usdLeft(supervision.sharesOf(run, turn), NO_USAGE) : null,
+    budgetUsd: client.keepsBudget ? usdFor(turn, run, supervision) : null,
     cwd: run.cwd,
     directory: files.home,
     mcp: null, // A sub-agent may use none of our own tools.
@@ -86,7 +86,24 @@ export function enterStart(row: TurnRow, run: Run, client: LiveClient): void {
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */
 export function timeoutOf({ turn, supervision: { settings } }: TurnRow, run: Run): number {
-  return turn.kind === 'announce' ? settings.announce.timeoutSeconds * 1000 : run.runTimeoutMs;
+  if (turn.kind !== 'announce') return run.runTimeoutMs;
+  return isLastAnswer(turn, run) ? LAST_ANSWER_TIMEOUT_MS : settings.announce.timeoutSeconds * 1000;
+}
+
+/** What the client itself is to keep to, in USD: of the budgets and of its profile. Null: nothing. */
+function usdFor(turn: Turn, run: Run, supervision: Supervision): number | null {
+  if (isLastAnswer(turn, run)) return null;
+  const budget = usdLeft(supervision.sharesOf(run, turn), NO_USAGE);
+  const left = [budget, run.profile?.limits.usd ?? null].filter((usd) => usd !== null);
+  return left.length === 0 ? null : Math.min(...left);
+}
+
+/** A plan is longer than a report. */
+export const LAST_ANSWER_TIMEOUT_MS = 120_000;
+
+/** Whether the turn asks for the partial answer of a run with a profile. */
+export function isLastAnswer({ kind }: Turn, { profile }: Run): boolean {
+  return kind === 'announce' && profile !== null;
 }
 
 /** The session that the client works in; undefined: it would go on with one, but the run has none. */
