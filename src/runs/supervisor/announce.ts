@@ -13,7 +13,7 @@ import {
   resultAndNotes,
 } from '../model/announcement.ts';
 import { announcePrompt, lastAnswerPrompt } from '../model/prompts.ts';
-import { type Run, turnFiles } from '../model/run.ts';
+import { isKeyOfRun, type Run, turnFiles } from '../model/run.ts';
 import { type Ending, isTerminal, type Turn } from '../model/turn.ts';
 import { judgeBudget } from '../store/limits.ts';
 import { reword, untakenStatus } from '../store/outbox.ts';
@@ -133,7 +133,12 @@ export async function notifyOfResult(runId: string, world: RunsWorld): Promise<v
   try {
     const { notifyCommand } = loadRunSettings(world.paths);
     const run = readRuns(world.paths, (db) => getRun(runId, db)?.run);
-    if (run === undefined || (notifyCommand === null && run.terminal === null)) return;
+    if (
+      run === undefined ||
+      isKeyOfRun(run.requester.key) ||
+      (notifyCommand === null && run.terminal === null)
+    )
+      return;
     await sleep(TAKEN_WITHIN_MS);
     const nowMs = world.now().getTime();
     const status = readRuns(world.paths, (db) => untakenStatus(runId, nowMs, db));

@@ -5,15 +5,18 @@ import { type LiveClient, launchClient, writeClientFiles } from '../../clients/c
 import { clientNamed } from '../../clients/clients.ts';
 import { addUsage } from '../../clients/reading.ts';
 import { FOR_COMMANDS } from '../../clients/route.ts';
+import type { McpServer } from '../../clients/tools.ts';
 import { turnPermissions } from '../model/permissions.ts';
+import { EXPLORE_TOOL } from '../model/profile.ts';
 import type { Run, TurnFiles } from '../model/run.ts';
-import { NO_TOOLS } from '../model/tool-policy.ts';
+import { isToolAllowed, NO_TOOLS } from '../model/tool-policy.ts';
 import { NO_USAGE, type Turn, type Usage } from '../model/turn.ts';
 import { usdLeft } from '../store/limits.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
+import { ownProgram } from '../world.ts';
 import type { Supervision, TurnRow } from './turn-row.ts';
 
 /** Starts the client of a turn that has a slot; undefined if the turn was stopped before. @throws Error with the cause, NotOurs */
@@ -41,7 +44,7 @@ export async function launchTurn(
     budgetUsd: client.keepsBudget ? usdFor(turn, run, supervision) : null,
     cwd: run.cwd,
     directory: files.home,
-    mcp: null, // A sub-agent may use none of our own tools.
+    mcp: turn.kind === 'announce' ? null : serverOf(run, supervision),
     agentDir: run.agentDir,
   });
   writeClientFiles(files, command);
@@ -89,6 +92,19 @@ export function timeoutOf({ turn, supervision: { settings } }: TurnRow, run: Run
   if (turn.kind !== 'announce') return run.runTimeoutMs;
   return isLastAnswer(turn, run) ? LAST_ANSWER_TIMEOUT_MS : settings.announce.timeoutSeconds * 1000;
 }
+
+/** Our server for a plan run, which may have something looked up; no other sub-agent may use one of our tools. */
+function serverOf({ profile, policy }: Run, { world, settings }: Supervision): McpServer | null {
+  if (profile?.kind !== 'plan' || !isToolAllowed(policy, EXPLORE_TOOL)) return null;
+  const [command, ...args] = ownProgram(world);
+  const runMs = settings.explore.timeoutSeconds * 1000 || DAY_MS;
+  const timeoutMs = runMs + LAST_ANSWER_TIMEOUT_MS + EXPLORE_MARGIN_MS;
+  return { command, args: [...args, 'mcp'], env: { SELF_GENERATION_HOME: world.paths.home }, timeoutMs };
+}
+
+/** For a place in the queue, for starting and for ending the client. */
+const EXPLORE_MARGIN_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 /** What the client itself is to keep to, in USD: of the budgets and of its profile. Null: nothing. */
 function usdFor(turn: Turn, run: Run, supervision: Supervision): number | null {

@@ -4,6 +4,7 @@ import { limitReached, workCounter } from '../model/profile.ts';
 import type { Run } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
 import type { Turn, Usage } from '../model/turn.ts';
+import { reconcile } from '../reconcile.ts';
 import { type BudgetShare, judgeBudget } from '../store/limits.ts';
 import { dataVersion } from '../store/rows.ts';
 import { changeRun } from '../store/runs.ts';
@@ -27,6 +28,7 @@ export function turnEffects(row: TurnRow, accepted: Run) {
   const warnings = new Set<string>();
   const counter = workCounter();
   /** It only puts into words what was found before a limit was reached: no limit but its time is its own. */
+  const isPlan = accepted.profile?.kind === 'plan';
   const isLast = isLastAnswer(row.turn, accepted);
   let run = accepted;
   let knownVersion: number | undefined;
@@ -105,6 +107,7 @@ export function turnEffects(row: TurnRow, accepted: Run) {
       const version = dataVersion(db);
       if (version === knownVersion) return undefined;
       knownVersion = version;
+      if (isPlan) reconcile(world); // It may have asked for something to be looked up, which is started from here.
       return row.refresh();
     },
     /** Stores the usage; false if it cannot be written now. */
