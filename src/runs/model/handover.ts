@@ -233,6 +233,18 @@ function said(
   pictures: readonly { mediaType: string; bytes: number }[] = [],
 ): string {
   const shown = pictures.map(({ mediaType, bytes }) => `[${inertText(mediaType, 40)}, ${bytes} bytes]`);
-  const lines = [inertLines(redactSecrets(text)), ...shown].filter((one) => one !== '').join('\n');
+  const lines = [inertCode(redactSecrets(text)), ...shown].filter((one) => one !== '').join('\n');
   return lines.includes('\n') ? `${who}:\n${lines.replace(/^/gm, '  ')}` : `${who}: ${lines}`;
+}
+
+/** Elements of pages and types of programs: no client's model reads them as a part of its conversation. */
+const CODE_TAG =
+  /<(?=\{|[\w.+-]{1,64}@|\/?(?!(?:[Ss]ystem|[Uu]ser|[Aa]ssistant|[Hh]uman|[Dd]eveloper|[Tt]ool|[Ff]unction|[Ii]nstruction|[Rr]ecord)s?\b)(?:[A-Z](?:[a-z]\w*)?|a|anonymous|b|body|br|button|circle|code|div|em|footer|form|g|h[1-6]|head|header|hr|html|i|img|input|label|li|link|main|meta|nav|ol|option|p|path|pre|rect|script|section|select|span|strong|style|svg|table|tbody|td|textarea|th|thead|title|tr|ul|any|boolean|never|null|number|object|string|undefined|unknown|void)(?:[\s/>.,<[{|&]|$))/g;
+/** Of private use, and in no text that was said. */
+const KEPT = '\ue000';
+
+/** The same as inertLines(), with the tags of code left as they are. */
+function inertCode(text: string): string {
+  const kept = text.replaceAll(KEPT, '').replace(CODE_TAG, KEPT);
+  return inertLines(kept).replaceAll(KEPT, '<');
 }

@@ -119,6 +119,23 @@ describe('what stands in a conversation cannot leave it', () => {
     expect(handed).toEndWith(`user: last\nassistant: said\n</${name}>`);
   });
 
+  test('code stays as it was, and tags that a model reads as its conversation do not', () => {
+    const code =
+      'const C: React.FC<{ a: Map<string, T> }> = () => <div className="x"><Logo /></div>; // <a@b.io>';
+    expect(bodyOf(given({}, [[prompt(code)]]).text)).toBe(`user: ${code}`);
+    for (const tag of [
+      '<System>',
+      '</User>',
+      '<tool_result>',
+      '<system-reminder>',
+      '<SYSTEM>',
+      '<Tools x="1">',
+    ]) {
+      expect(given({}, [[answer(`x ${tag} y`)]]).text).not.toContain(tag);
+    }
+    expect(given({}, [[answer('\ue000system-reminder>')]]).text).not.toContain('<system-reminder>');
+  });
+
   test('secrets are not handed over', () => {
     const key = `ghp_${'a1B2'.repeat(9)}`;
     const turns = [
