@@ -160,6 +160,23 @@ describe('a limit', () => {
     expect(text).toContain(`user: question 39\nassistant: ${'answer 39 '.repeat(20).trim()}`);
   });
 
+  test('of a turn that has no room it keeps the prompt and what was said last', () => {
+    const work = Array.from({ length: 60 }, (_, at) => [
+      answer(`step ${at} `.repeat(8)),
+      result(`${at}`.repeat(50)),
+    ]);
+    const alone = [[prompt('goal'), answer(' \n'), ...work.flat(), answer('all is done')]];
+    for (const turns of [alone, [[prompt('first'), answer('ok')], ...alone]]) {
+      const { text, report } = given({ maxChars: 1500 }, turns);
+      expect(report.charsOut).toBeGreaterThan(1300);
+      expect(bodyOf(text)).toMatch(/^user: (?:goal|first)\n\n\.\.\. \[truncated \d+ chars\]\n\n/);
+      expect(text).toContain('user: goal\n');
+      expect(bodyOf(text)).toEndWith('\nassistant: all is done');
+      expect(text.match(/truncated/g)).toHaveLength(1);
+      expect(text).not.toContain('assistant: \n');
+    }
+  });
+
   test('holds for any conversation and any limit that has room for a frame', () => {
     const words = fc.oneof(
       fc.string({ maxLength: 300 }),
