@@ -8,6 +8,7 @@ import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
 import { type ClientUser, PASSED_ON, type Route } from './route.ts';
 import type { McpRegistration } from './server-entry.ts';
+import type { SessionStore } from './sessions.ts';
 import {
   type HookCall,
   type McpServer,
@@ -66,6 +67,8 @@ export type Client = {
   readonly reader: (start: ReaderStart) => TurnReader;
   /** A call of one of its tools, as hooks are told of it. */
   readonly hookCalls: (call: HookCall) => readonly HookCall[];
+  /** Its user's sessions. */
+  readonly sessions: SessionStore;
   /** Exit codes of commands by the ids of their calls, where its output does not have them. Never throws. */
   readonly exitCodes?: (runDirectory: string) => ExitCodes;
 
@@ -114,6 +117,8 @@ type ClientCaller = {
   readonly marks: Readonly<Record<string, '1' | 'any'>>;
   /** The variable with the session's id, where hooks of ours can reach that session. */
   readonly sessionVariable?: string;
+  /** The variable with the id under which its store has that session, if it sets one for its tools. */
+  readonly storedSessionVariable?: string;
   /** As it calls itself when it connects to an MCP server; measured. */
   readonly mcpName: string;
   /** The model that the session works with, by its record or the environment; null: nobody says. */

@@ -218,6 +218,17 @@ test('a prompt that hangs on an earlier record takes the user back to it', () =>
   ]);
 });
 
+test("a tool's answer in Claude Code stands without what the client put around it", () => {
+  const reader = new ClaudeSession();
+  const answer = (content: string) =>
+    reader.read({ type: 'user', message: { content: [{ type: 'tool_result', tool_use_id: 'c', content }] } });
+  const reminder = '<system-reminder>\nrules\n</system-reminder>';
+  const texts = [`1\tcode\n\n${reminder}\n`, `a${reminder}b${reminder}`, '<system-reminder> of the code', ''];
+  const expected = ['1\tcode', 'ab', '<system-reminder> of the code', ''];
+  expect(texts.flatMap(answer).map((step) => 'text' in step && step.text)).toEqual(expected);
+  expect(answer('<tool_use_error>no such file</tool_use_error>')).toMatchObject([{ text: 'no such file' }]);
+});
+
 test('nothing that is not known is an error', () => {
   const strange: unknown[] = [
     null,

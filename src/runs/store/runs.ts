@@ -1,5 +1,5 @@
 import { redactSecrets } from '../../core/redact.ts';
-import type { Row, Sqlite } from '../../database/sqlite.ts';
+import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
 import type { AnnounceState } from '../model/announcement.ts';
 import type { Run, RunWithMessages, RunWithTurn } from '../model/run.ts';
 import { isTerminal, type Usage } from '../model/turn.ts';
@@ -61,6 +61,22 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
     );
     return { ...answer, ...knownRun(run.id, db), kind: 'inserted' };
   });
+}
+
+/** Stores what a run is handed of a conversation, beside its row. The text is without secrets. */
+export function storeHandover(runId: string, text: string, db: Sqlite): void {
+  db.run('INSERT INTO handovers(run_id, text) VALUES (?, ?)', runId, text);
+}
+
+/** What a run was handed of a conversation; empty: nothing, or no more. */
+export function handoverText(runId: string, db: Sqlite): string {
+  return textIn(db.get('SELECT text FROM handovers WHERE run_id = ?', runId)?.text) ?? '';
+}
+
+/** Which of these sessions of clients are background runs' own. */
+export function sessionsOfRuns(ids: readonly string[], db: Sqlite): ReadonlySet<string> {
+  const sql = 'SELECT session_id FROM runs WHERE session_id IN (SELECT value FROM json_each(?))';
+  return new Set(db.all(sql, JSON.stringify(ids)).map((row) => String(row.session_id)));
 }
 
 /**

@@ -1,0 +1,33 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type ContextWish, HANDOVER_MODES, type HandoverMode } from '../runs/model/handover.ts';
+import { choice, type Given } from './context.ts';
+
+/** What a command is called with that hands something of a conversation over. */
+export type HandoverFlags = Given<'context', HandoverMode> &
+  Given<'recent' | 'maxChars', number> &
+  Given<'includeSystem'> &
+  Given<'session', string>;
+
+const CHARS_MAX = 100_000_000;
+
+/** Adds the options that say what of a conversation a sub-agent is handed, and whose. */
+export function withHandoverOptions(command: Command): Command {
+  return command
+    .addOption(choice('--context <MODE>', 'what of this conversation it is handed', HANDOVER_MODES))
+    .option('--recent <N>', 'the newest N messages of it, in whole turns', readCount)
+    .option('--include-system', 'also what the client has put into it')
+    .option('--max-chars <N>', 'so many characters of it at most; 0: as much as can be taken', readCount)
+    .option('--session <ID>', 'of this session of any client, and not of the one that calls');
+}
+
+/** What the flags say of it. */
+export function contextWish(flags: HandoverFlags): ContextWish {
+  const { context: mode, recent: recentN, includeSystem, maxChars, session } = flags;
+  return { mode, recentN, includeSystem, maxChars, session };
+}
+
+function readCount(text: string): number {
+  const count = Number(text);
+  if (/^\d{1,9}$/.test(text) && count <= CHARS_MAX) return count;
+  throw new InvalidArgumentError(`It is a whole number from 0 to ${CHARS_MAX}.`);
+}
