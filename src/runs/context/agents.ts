@@ -360,6 +360,7 @@ export function contextText(context: AgentContext): string {
 
 const NOTHING_HANDED: Handover['report'] = {
   ...{ mode: 'none', messagesIn: 0, charsIn: 0, charsOut: 0, truncated: false, degraded: false },
+  ...{ session: null, warnings: [] },
 };
 
 /** The hand-over with this before it. */
