@@ -21,7 +21,10 @@ const PLACES: Readonly<Record<ClientName, string>> = {
 export function putSessions(home: string, name: ClientName, project = RECORDED_IN, atMs = Date.now()): void {
   const place = join(home, PLACES[name]);
   const moved = (text: string) => text.replaceAll(RECORDED_IN, project);
-  if (name === 'opencode') return putDatabase(place, moved);
+  if (name === 'opencode') {
+    putDatabase(place, moved);
+    return;
+  }
   const dashed = (path: string) => path.replaceAll(/[^A-Za-z0-9]/g, '-');
   for (const entry of readdirSync(join(RECORDED, name), { recursive: true }).map(String)) {
     const from = join(RECORDED, name, entry);
@@ -57,7 +60,10 @@ export function sessionsOf(name: ClientName, home: string, project: string): rea
 
 /** Lets a session look as if it was last written then. */
 export function writtenAt(name: ClientName, { id, path }: StoredSession, atMs: number): void {
-  if (name !== 'opencode') return utimesSync(path, atMs / 1000, atMs / 1000);
+  if (name !== 'opencode') {
+    utimesSync(path, atMs / 1000, atMs / 1000);
+    return;
+  }
   using database = new Database(path);
   database.run('UPDATE session SET time_updated = ? WHERE id = ?', [atMs, id]);
 }

@@ -36,7 +36,10 @@ export function readSummary(answer: string, charsMax: number): SummaryAnswer {
   const sections = answer.split(/^##[ \t]+(?=\S)/m).slice(1);
   const found = sections.map((section) => {
     const [head = '', ...lines] = section.split('\n');
-    return { name: head.replace(/[:#*\s]+$/, '').trim(), lines: lines.filter((line) => line.trim() !== '') };
+    return {
+      name: head.replace(/^[*\s]+|[:#*\s]+$/g, ''),
+      lines: lines.filter((line) => line.trim() !== ''),
+    };
   });
   const names = found.map(({ name }) => name.toLowerCase()).join();
   if (names !== SUMMARY_SECTIONS.join().toLowerCase()) return unusable('it does not have the five sections');

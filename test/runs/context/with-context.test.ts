@@ -167,7 +167,6 @@ describe('a hostile conversation', () => {
       expect(text).toEndWith(`\n${frame.replace('<', '</')}`);
       expect(text.match(/<\/?conversation/g)).toHaveLength(2);
       expect(text.isWellFormed()).toBe(true);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
       expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
       const speakers = text.match(/^(?:user|assistant|system|human|developer)(?=:)/gim) ?? [];
       // What looks like the client's own words is none of the user's, and a long turn is handed over by its ends.
