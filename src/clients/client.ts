@@ -3,7 +3,7 @@ import type { Environment } from '../core/state-paths.ts';
 import { ASKS_FIRST, type PermissionMode, type Permissions } from '../runs/model/permissions.ts';
 import type { Thinking } from '../runs/model/run.ts';
 import type { SaidOrDone } from '../runs/model/run-log.ts';
-import { NO_TOOLS, type ToolPolicy } from '../runs/model/tool-policy.ts';
+import { NO_TOOLS, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
 import { type ClientUser, PASSED_ON, type Route } from './route.ts';
@@ -51,6 +51,8 @@ export type Client = {
   readonly ruleGaps: (permissions: Permissions) => readonly string[];
   /** It asks before it reads, so that reading has to be permitted. */
   readonly asksToRead?: boolean;
+  /** What it reads by where nothing may be changed, besides `read`: commands, in a sandbox that writes nothing. */
+  readonly readsBy?: readonly ToolName[];
   /** It does not tell which calls its sandbox refused. */
   readonly hidesRefusals?: boolean;
 

@@ -27,7 +27,7 @@ import {
 import type { SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
 import { readRuns, runsTransaction } from './store/rows.ts';
-import { handoverText, type Insertion, insertRun, type NewRun, runsIn, storeHandover } from './store/runs.ts';
+import { handoverText, type Insertion, insertRun, keepHandover, type NewRun, runsIn } from './store/runs.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
 import { directoryBefore, uncommittedFiles } from './workspace/worktree.ts';
 import { checkpoint, type Refusal, type RunsWorld } from './world.ts';
@@ -129,8 +129,7 @@ function spawn(
     const shared = sharedDirectory(plan.run, db);
     const run = newRun(plan.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
     const insertion = insertRun(run, plan.spawnKey, limits, db);
-    const text = request.handover?.text ?? '';
-    if (insertion.kind === 'inserted' && text !== '') storeHandover(run.id, text, db);
+    if (insertion.kind === 'inserted') keepHandover(run.id, request.handover?.text ?? '', db);
     const claimed = insertion.kind === 'inserted' ? claimTurns(settings, askedAtMs, db) : [];
     return { answer: answerOf(insertion, requester, db), claimed };
   });
@@ -226,7 +225,7 @@ function handoverOf({ id, handover: report }: Run, { paths }: RunsWorld): Handov
 }
 
 function requestOf(run: Run): SpawnRequest {
-  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
+  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode, profile } = run;
   return {
     task,
     agentId,
@@ -240,6 +239,8 @@ function requestOf(run: Run): SpawnRequest {
     label: label === null || labelProblem(label) !== undefined ? undefined : label,
     model: model.requested ?? undefined,
     thinking: thinking ?? undefined,
+    profile: profile?.kind,
+    limits: profile?.limits,
   };
 }
 

@@ -305,6 +305,18 @@ const limits = (who: string) => ({
   usd: row(limit, null, `USD that ${who} may cost; null: no limit`),
 });
 
+/** Of runs that only look. */
+const profile = (
+  who: string,
+  { iterations, timeoutSeconds }: { readonly iterations: number; readonly timeoutSeconds: number },
+) => ({
+  maxIterations: row(orNull(count), iterations, `how often ${who} may call tools; null: no limit`),
+  timeoutSeconds: row(seconds, timeoutSeconds, `how long ${who} may take; 0: no limit`),
+  maxTokens: row(limit, null, `tokens that ${who} may take; null: no limit`),
+  maxUsd: row(limit, null, `USD that ${who} may cost; null: no limit`),
+  maxObservationChars: row(limit, 400_000, `characters that its tools may answer; null: no limit`),
+});
+
 /** The settings of background runs, one row each, under the names of the seed. */
 export const RUN_SETTINGS = {
   agents: {
@@ -326,6 +338,11 @@ export const RUN_SETTINGS = {
     requester: limits('all runs of a project'),
     day: limits('all runs of a day'),
   },
+  explore: profile('an explore agent', { iterations: 15, timeoutSeconds: 600 }),
+  plan: {
+    ...profile('a plan agent', { iterations: 20, timeoutSeconds: 1200 }),
+    rounds: row(count, 10, 'how often a plan is refined before it is decided on'),
+  },
   models: { providers: row(providers, {}, 'what models cost, in USD per million tokens') },
 };
 
@@ -346,7 +363,7 @@ export function loadRunSettings(paths: StatePaths): RunSettings {
 
 /** The settings of background runs in a document of any shape. */
 export function readRunSettings(document: unknown) {
-  const { agents, announce, context, notify, budget, models, ...values } = readSection(
+  const { agents, announce, context, notify, budget, explore, plan, models, ...values } = readSection(
     RUN_SETTINGS,
     document,
   );
@@ -359,6 +376,8 @@ export function readRunSettings(document: unknown) {
     context,
     notifyCommand: notify.command,
     budget,
+    explore,
+    plan,
     prices: Object.entries(models.providers).flatMap(([name, { models }]) =>
       models.flatMap((model) => toPrices(name, model)),
     ),

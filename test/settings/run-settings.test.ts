@@ -22,6 +22,7 @@ function only(key: string, value: unknown): Json {
 
 test('readRunSettings() returns the defaults when nothing is set', () => {
   const noLimit = { tokens: null, usd: null };
+  const unlimited = { maxTokens: null, maxUsd: null, maxObservationChars: 400_000 };
   expect(read({})).toEqual({
     settings: {
       maxConcurrent: 8,
@@ -41,6 +42,8 @@ test('readRunSettings() returns the defaults when nothing is set', () => {
       budget: { run: noLimit, requester: noLimit, day: noLimit },
       context: { mode: 'full', recentN: 12, includeSystem: false, maxChars: 0 },
       notifyCommand: null,
+      explore: { maxIterations: 15, timeoutSeconds: 600, ...unlimited },
+      plan: { maxIterations: 20, timeoutSeconds: 1200, rounds: 10, ...unlimited },
       prices: [],
     },
     problems: [],

@@ -8,7 +8,7 @@ import {
   isoTime,
   ordinal,
 } from '../../runs/model/stats.ts';
-import { isTerminal, runtimeMs, type Turn, type Usage } from '../../runs/model/turn.ts';
+import { endReason, isTerminal, runtimeMs, type Turn, type Usage } from '../../runs/model/turn.ts';
 import { eventView } from '../../runs/read-log.ts';
 import { waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { queuePosition } from '../../runs/store/queue.ts';
@@ -31,7 +31,6 @@ import {
   transcriptPath,
   visibleLine,
 } from './runs-here.ts';
-import { endReason } from './wait.ts';
 
 const EVENTS_MAX = 5;
 

@@ -2,7 +2,7 @@ import { acknowledgeTurns } from '../../runs/delivery/deliver.ts';
 import { NO_NOTES } from '../../runs/model/announcement.ts';
 import type { RunWithTurn, TurnName } from '../../runs/model/run.ts';
 import { formatDuration } from '../../runs/model/stats.ts';
-import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
+import { endReason, isTerminal, runtimeMs } from '../../runs/model/turn.ts';
 import { newestEntry } from '../../runs/read-log.ts';
 import { sendToRun } from '../../runs/send.ts';
 import { turnsAwaited, type WaitAnswer, type WaitOptions, waitForRuns } from '../../runs/stop.ts';
@@ -150,12 +150,6 @@ function newestWork(runs: readonly RunWithTurn[], { world }: RunsHere): string {
   const line = safeText(entry.text).trimEnd().split('\n').at(-1) ?? '';
   const words = entry.kind === 'tool-call' ? `${entry.tool} ${line}` : line;
   return ` · ${runs.length > 1 ? `#${newest?.run.number} ` : ''}${visibleLine(words)}`;
-}
-
-/** Why a turn failed; undefined when it did not, or nothing is known. */
-export function endReason({ error, stop, state }: Turn): string | undefined {
-  if (error !== null || stop === null || !isTerminal(state)) return error ?? undefined;
-  return state === 'stopped' ? `stopped by ${stop.by}` : stop.by;
 }
 
 /** `3) success · fix tests · 5m12s · run 1a2b3c4d`, of a message with its turn, and the reason where there is one. */

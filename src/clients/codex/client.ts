@@ -45,6 +45,7 @@ export const codex: Client = {
   version: { read: (stdout) => /^codex-cli (\d+\.\d+\.\d+\S*)/m.exec(stdout)?.[1], measured: ['0.169.0'] },
   gaps,
   ruleGaps,
+  readsBy: ['exec', 'process'],
   hidesRefusals: true,
   tools: TOOLS,
   command,

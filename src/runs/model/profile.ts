@@ -1,3 +1,4 @@
+import { SUBAGENT_DENY, type ToolPolicy } from './tool-policy.ts';
 import type { Turn } from './turn.ts';
 
 /** Runs that only look, and answer one question or write one plan (seed 001: ExploreAgent, PlanAgent). */
@@ -17,6 +18,17 @@ export type ProfileLimits = {
   /** Of all that its tools answer, in characters. */
   readonly observationChars: number | null;
 };
+
+/** The tool of our server with which a plan run has something looked up, by its name in a policy. */
+export const EXPLORE_TOOL = 'mcp__self-generation__explore';
+
+const DENIED = ['write', 'edit', 'apply_patch', 'web_search', 'web_fetch'];
+
+/** All that such a run may use (seed 001, R20, R21). `readsBy`: what its client reads by besides, see Client. */
+export function profilePolicy(kind: ProfileKind, readsBy: readonly string[]): ToolPolicy {
+  const allow = ['read', 'todo', ...readsBy, ...(kind === 'plan' ? [EXPLORE_TOOL] : [])];
+  return { deny: [...SUBAGENT_DENY, ...DENIED], allow };
+}
 
 /** What became of it (seed 001, AgentStatus, with `incomplete`: a limit was reached, the answer is a part). */
 export type AgentStatus =

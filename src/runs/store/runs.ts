@@ -63,16 +63,6 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
   });
 }
 
-/** Stores what a run is handed of a conversation, beside its row. The text is without secrets. */
-export function storeHandover(runId: string, text: string, db: Sqlite): void {
-  db.run('INSERT INTO handovers(run_id, text) VALUES (?, ?)', runId, text);
-}
-
-/** What a run was handed of a conversation; empty: nothing, or no more. */
-export function handoverText(runId: string, db: Sqlite): string {
-  return textIn(db.get('SELECT text FROM handovers WHERE run_id = ?', runId)?.text) ?? '';
-}
-
 /** Which of these sessions of clients are background runs' own. */
 export function sessionsOfRuns(ids: readonly string[], db: Sqlite): ReadonlySet<string> {
   const sql = 'SELECT session_id FROM runs WHERE session_id IN (SELECT value FROM json_each(?))';
@@ -192,6 +182,16 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     ...Object.values(columns),
     run.requester.key,
   );
+}
+
+/** Stores what the run is handed of its requester's conversation; in the transaction that inserts it. Without secrets. */
+export function keepHandover(runId: string, text: string, db: Sqlite): void {
+  if (text !== '') db.run('INSERT INTO handovers(run_id, text) VALUES (?, ?)', runId, redactSecrets(text));
+}
+
+/** What the run was handed; undefined when that was nothing, or the run is archived. */
+export function handoverText(runId: string, db: Sqlite): string | undefined {
+  return textIn(db.get('SELECT text FROM handovers WHERE run_id = ?', runId)?.text) ?? undefined;
 }
 
 function knownRun(runId: string, db: Sqlite): RunWithTurn {
