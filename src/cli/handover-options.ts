@@ -1,6 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { withContext } from '../runs/context/with-context.ts';
 import { type ContextWish, HANDOVER_MODES, type HandoverMode } from '../runs/model/handover.ts';
-import { choice, type Given } from './context.ts';
+import type { SpawnRequest } from '../runs/spawn-plan.ts';
+import type { Refusal } from '../runs/world.ts';
+import { choice, EXIT, endCommand, type Given } from './context.ts';
+import type { RunsHere } from './subagents/runs-here.ts';
 
 /** What a command is called with that hands something of a conversation over. */
 export type HandoverFlags = Given<'context', HandoverMode> &
@@ -24,6 +28,25 @@ export function withHandoverOptions(command: Command): Command {
 export function contextWish(flags: HandoverFlags): ContextWish {
   const { context: mode, recent: recentN, includeSystem, maxChars, session } = flags;
   return { mode, recentN, includeSystem, maxChars, session };
+}
+
+/** The request with what its run is handed over, with progress on a terminal; Ctrl-C ends a summary that is made. */
+export async function withContextHere(
+  request: SpawnRequest,
+  wish: ContextWish,
+  { requester, world, context }: Pick<RunsHere, 'requester' | 'world' | 'context'>,
+): Promise<SpawnRequest | Refusal> {
+  const interrupt = new AbortController();
+  const release = context.onInterrupt(() => interrupt.abort());
+  try {
+    const asking = { signal: interrupt.signal, onProgress: context.progress };
+    const answer = await withContext(request, wish, requester, world, asking);
+    if (interrupt.signal.aborted) return endCommand(EXIT.interrupted, context);
+    return answer;
+  } finally {
+    context.progress('');
+    release();
+  }
 }
 
 function readCount(text: string): number {

@@ -250,6 +250,9 @@ export type OneShotAnswer =
   /** `reason`: one line in the client's own words where it has any. */
   | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
 
+type Question = Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'> &
+  Partial<Pick<TurnRequest, 'agentDir'>>;
+
 /** The instructions take the place of the client's own, which speak of tools that are not there. */
 const ONCE: TurnSession = {
   kind: 'once',
@@ -264,11 +267,11 @@ const ONCE: TurnSession = {
  */
 export function oneShotCommand(
   client: Client,
-  { budgetUsd, ...request }: Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>,
+  { budgetUsd, agentDir = null, ...request }: Question,
 ): TurnCommand {
   return turnCommand(client, {
     ...request,
-    ...{ session: ONCE, thinking: null, mcp: null, agentDir: null, cwd: request.directory },
+    ...{ session: ONCE, thinking: null, mcp: null, agentDir, cwd: request.directory },
     ...{ policy: NO_TOOLS, permissions: ASKS_FIRST, budgetUsd: client.keepsBudget ? budgetUsd : null },
   });
 }

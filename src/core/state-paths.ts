@@ -50,6 +50,8 @@ function pathsBelow(home: string, executable: string) {
     worktrees: `${home}/worktrees`,
     /** Drafts with all their versions, and approved plans. */
     plans: `${home}/plans`,
+    /** Summaries of conversations, as a model gave them; the oldest go. */
+    summaries: `${home}/summaries`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { handoverLine } from '../../runs/model/handover.ts';
 import type { Run } from '../../runs/model/run.ts';
 import {
   formatAge,
@@ -75,6 +76,8 @@ function infoJson(known: Known, { context }: RunsHere) {
     ...runJson(listing, { queuePosition, nowMs: context.now().getTime() }),
     transcriptPath: transcript,
     ...{ outcome, result, notes, warning: safeText(run.warning), model, thinking },
+    context: run.handover && safeText(handoverLine(run.handover)),
+    handover: run.handover,
     runTimeoutSeconds: run.runTimeoutMs / 1000,
     deadlineAt: isoTime(turn.deadlineAtMs),
     ...{ process, supervisor, stop, deliveryAttempts: attempts, cwd, permissions, enforcementGaps },
@@ -137,6 +140,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
     ['Worktree', worktreeWords(listing)],
     ['Permissions', permissionWords(run)],
     ['Enforcement gaps', run.gaps.length === 0 ? 'none' : visibleLine(run.gaps.join(', '))],
+    ['Context', run.handover && safeLine(handoverLine(run.handover))],
     ['Warning', run.warning && safeLine(run.warning)],
     ...turn.notes.map((note): Row => ['Note', visibleLine(note)]),
   ];

@@ -1,5 +1,4 @@
 import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
-import { withContext } from '../../runs/context/with-context.ts';
 import { handoverLine } from '../../runs/model/handover.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES, type WorktreeMode } from '../../runs/model/run.ts';
@@ -9,7 +8,12 @@ import type { SpawnRequest } from '../../runs/spawn-plan.ts';
 import type { WaitAnswer } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { choice, EXIT, type Given } from '../context.ts';
-import { contextWish, type HandoverFlags, withHandoverOptions } from '../handover-options.ts';
+import {
+  contextWish,
+  type HandoverFlags,
+  withContextHere,
+  withHandoverOptions,
+} from '../handover-options.ts';
 import { printJson } from '../output.ts';
 import {
   aboutRun,
@@ -72,7 +76,7 @@ async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
     return complain('Spawn failed: the task is longer than 1 MiB', EXIT.failed, here);
   const { requester, world } = here;
-  const request = await withContext(requestOf(task, flags), contextWish(flags), requester, world);
+  const request = await withContextHere(requestOf(task, flags), contextWish(flags), here);
   if ('status' in request) return tell(request, flags, here);
   const answer = spawnRun(await seenByGit(request, requester, world), requester, world);
   await tell(answer, flags, here);

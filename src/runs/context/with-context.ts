@@ -1,19 +1,32 @@
 import { clientNamed } from '../../clients/clients.ts';
+import type { SessionStep } from '../../core/conversation.ts';
+import { inertText } from '../../core/inert-text.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { loadRunConfig } from '../../settings/all-settings.ts';
 import type { RunSettings } from '../../settings/run-settings.ts';
 import {
   type ContextWish,
   HANDOVER_DEFAULTS,
+  type Handover,
   type HandoverSettings,
   handOver,
   handoverInEnvironment,
   resolveHandover,
+  summarised,
 } from '../model/handover.ts';
 import { agentOfKey, type Requester } from '../model/run.ts';
-import type { SpawnRequest } from '../spawn-plan.ts';
+import { surroundings } from '../spawn.ts';
+import { planSpawn, type SpawnRequest } from '../spawn-plan.ts';
 import { logRunFailure, type Refusal, type RunsWorld } from '../world.ts';
+import { askSummary, type Summariser, type SummaryOptions } from './ask-summary.ts';
 import { chooseSession } from './callers-session.ts';
+
+/** While a model is asked for a summary. */
+export type Asking = Pick<SummaryOptions, 'signal' | 'onProgress'>;
+
+/** A summary is no longer, whatever else may be handed over. */
+const SUMMARY_CHARS_MAX = 8000;
+const REASON_LENGTH_MAX = 300;
 
 /**
  * The request with what its run is handed of a conversation, or why that cannot be. Nothing is handed over unless the
@@ -24,6 +37,7 @@ export async function withContext(
   wish: ContextWish,
   requester: Requester,
   world: RunsWorld,
+  asking: Asking = {},
 ): Promise<SpawnRequest | Refusal> {
   const config = loadRunConfig(world.paths);
   if (config.kind === 'refused') return request; // The spawn says why.
@@ -37,14 +51,43 @@ export async function withContext(
   }
   const { client, session } = choice;
   try {
-    const { text, report } = handOver(clientNamed(client).sessions.read(session, world.env), settings);
-    const handover = { text, report: { ...report, session: { client, id: session.id }, warnings } };
-    return { ...request, handover };
+    const read = () => clientNamed(client).sessions.read(session, world.env);
+    const whose = { session: { client, id: session.id }, warnings };
+    const withReport = ({ text, report }: Handover): SpawnRequest => ({
+      ...request,
+      handover: { text, report: { ...report, ...whose, warnings: [...warnings, ...report.warnings] } },
+    });
+    if (settings.mode !== 'summary') return withReport(handOver(read(), settings));
+    const plan = planSpawn(request, surroundings(requester, config.settings, world));
+    if (plan.kind === 'refused') return plan.refusal;
+    const by = { ...plan.run, model: plan.run.model.resolved, budgetUsd: config.settings.budget.run.usd };
+    return withReport(await summaryOf(read, settings, by, asking, world));
   } catch (error) {
     logRunFailure('', error, world.paths);
     const words = `Cannot read the session ${session.id} of ${clientNamed(client).title}: ${session.path}`;
     return { status: 'error', error: `${words}; logs/runs.log says why` };
   }
+}
+
+/** The summary, or, where there is none that can be handed over, the text itself. */
+async function summaryOf(
+  read: () => Iterable<SessionStep>,
+  settings: HandoverSettings,
+  by: Summariser,
+  asking: Asking,
+  world: RunsWorld,
+): Promise<Handover> {
+  const whole = handOver(read(), { ...settings, mode: 'full', maxChars: 0 });
+  const empty = { ...whole, report: { ...whole.report, mode: 'summary' } } as const;
+  if (whole.text === '') return empty;
+  const charsMax = Math.min(settings.maxChars || SUMMARY_CHARS_MAX, SUMMARY_CHARS_MAX);
+  const answer = await askSummary(whole.text, by, { ...asking, charsMax }, world);
+  const made = answer.kind === 'usable' ? summarised(whole, answer.summary) : undefined;
+  if (made !== undefined && (settings.maxChars === 0 || made.text.length <= settings.maxChars)) return made;
+  const reason = answer.kind === 'unusable' ? answer.reason : 'it is longer than may be handed over';
+  const { text, report } = handOver(read(), { ...settings, mode: 'full' });
+  const warnings = [`no summary by ${by.client}: ${inertText(reason, REASON_LENGTH_MAX)}`];
+  return { text, report: { ...report, mode: 'summary', degraded: true, warnings } };
 }
 
 /** As the call, the agent, and for a plan the environment and the configuration have them, in this order. */

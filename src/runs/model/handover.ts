@@ -134,6 +134,13 @@ export function handOver(steps: Iterable<SessionStep>, settings: HandoverSetting
   return { text, report };
 }
 
+/** The hand-over with a model's summary in place of the text that it was made of; its lines are as inert as any. */
+export function summarised({ report }: Handover, summary: string): Handover {
+  const body = said('summary of the conversation', summary);
+  const text = frameOf(body)(body);
+  return { text, report: { ...report, mode: 'summary', charsOut: text.length } };
+}
+
 /** What is kept of a conversation while it is read. */
 type Collected = {
   /** What the user began with. */
