@@ -4,6 +4,7 @@ import { inertLines, inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
+import { handoverLine } from '../runs/model/handover.ts';
 import { turnFiles } from '../runs/model/run.ts';
 import { isShown, type LogEntry } from '../runs/model/run-log.ts';
 import { isoTime } from '../runs/model/stats.ts';
@@ -24,7 +25,7 @@ export class RefusedCall extends Error {
 }
 
 /** The answer of an action. @throws RefusedCall when it was refused */
-export function unlessRefused<T extends { readonly status: string }>(answer: T): Exclude<T, Refusal> {
+export function unlessRefused<T extends object>(answer: T): Exclude<T, Refusal> {
   if ('error' in answer) throw new RefusedCall(String(answer.error), (answer as unknown as Refusal).status);
   return answer as Exclude<T, Refusal>;
 }
@@ -129,6 +130,7 @@ export function infoView(
     cwd: run.cwd,
     enforcementGaps: run.gaps,
     warning: run.warning === null ? null : lineText(run.warning),
+    context: run.handover === null ? null : lineText(handoverLine(run.handover)),
     events: known.events.map((event) => eventView(event, lineText)),
   };
 }

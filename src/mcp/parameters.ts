@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { asRecord } from '../core/guards.ts';
+import { HANDOVER_MODES } from '../runs/model/handover.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
 import { RefusedCall } from './answer.ts';
@@ -15,6 +16,7 @@ const MESSAGES_IN_LIST_MAX = 20;
 export const LOG_MAX = 200;
 export const LOG_DEFAULT = 20;
 const WAIT_SECONDS_MAX = 600;
+const COUNT_MAX = 100_000_000;
 export const WAIT_SECONDS_DEFAULT = 30;
 
 /** The actions of `subagents`, each with the parameters that mean something for it. */
@@ -39,10 +41,27 @@ const TARGET = 'Its number, run id, session key or label, or "last".';
 /** Only advertised: the spawn itself refuses other values, with its own message. */
 const among = (values: readonly string[]) => z.string().meta({ enum: [...values] });
 
+const mode = z.enum(HANDOVER_MODES);
+
+/** What of the caller's conversation a sub-agent is handed. */
+export const CONTEXT_PARAMETER = z
+  .union([
+    mode,
+    z.strictObject({
+      mode: mode.optional(),
+      recentN: count(COUNT_MAX, 'The newest messages, in whole turns.', 0).optional(),
+      includeSystem: flag('Also what the client has put in.').optional(),
+      maxChars: count(COUNT_MAX, '0: as much as can be taken.', 0).optional(),
+      session: word('The id of another session.').optional(),
+    }),
+  ])
+  .describe('What of this conversation it is handed; default none.');
+
 /** Of `sessions_spawn`. `agentIds`: what it accepts now. */
 export function spawnParameters(agentIds: readonly string[]) {
   return z.strictObject({
-    task: word('All of it: the sub-agent knows nothing of this conversation.'),
+    task: word('All of it: the sub-agent knows nothing of this conversation but for "context".'),
+    context: CONTEXT_PARAMETER.optional(),
     label: word('A short name.').optional(),
     agentId: among(agentIds).optional(),
     client: z.enum(CLIENT_NAMES).optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../core/guards.ts';
+import { withContext } from '../runs/context/with-context.ts';
 import { agentOfKey, type Requester, type Run, type RunWithTurn, type TurnName } from '../runs/model/run.ts';
 import { isTerminal } from '../runs/model/turn.ts';
 import { readLog, readRunList } from '../runs/read-log.ts';
@@ -81,8 +82,12 @@ export function toolsFor(agentIds: readonly string[]) {
         'Start a sub-agent in the background. Answers at once with its runId and childSessionKey; the result comes by itself later.',
       isAlwaysLoaded: true,
       schema: spawnParameters(agentIds),
-      act: async (request, { requester, world }) =>
-        spawnAnswer(spawnRun(await seenByGit(request, requester, world), requester, world)),
+      act: async ({ context = {}, ...request }, { requester, world, signal, progress }) => {
+        const wish = typeof context === 'string' ? { mode: context } : context;
+        const asking = { signal, onProgress: progress };
+        const given = unlessRefused(await withContext(request, wish, requester, world, asking));
+        return spawnAnswer(spawnRun(await seenByGit(given, requester, world), requester, world));
+      },
     }),
     tool({
       name: 'sessions_list',

@@ -267,7 +267,9 @@ function labelOf({ label }: SpawnRequest): string | null {
 function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
   if (idempotencyKey?.trim()) return `key:${fingerprint(idempotencyKey.trim())}`;
   const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs, worktreeMode, cleanup } = run;
-  const where = [cwd, worktreeMode, cleanup, run.permissions, run.profile, run.handover?.mode];
+  // Not the text of the hand-over, which is longer by this very call when that is made again.
+  const handedOver = run.handover && [run.handover.mode, run.handover.session];
+  const where = [cwd, worktreeMode, cleanup, run.permissions, run.profile, handedOver];
   return fingerprint(JSON.stringify([task, agentId, client, model, label, thinking, runTimeoutMs, where]));
 }
 

@@ -9,6 +9,7 @@ import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
 import { terminalAbove } from '../system/processes.ts';
 import { findProgram } from '../system/run-command.ts';
 import { releaseWarning } from './client-release.ts';
+import type { Handover, HandoverReport } from './model/handover.ts';
 import { grantProblem, looksOnly } from './model/permissions.ts';
 import { isLive, type Requester, type Run } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
@@ -34,7 +35,7 @@ import {
 import type { SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
 import { readRuns, runsTransaction } from './store/rows.ts';
-import { type Insertion, insertRun, keepHandover, type NewRun, runsIn } from './store/runs.ts';
+import { handoverText, type Insertion, insertRun, keepHandover, type NewRun, runsIn } from './store/runs.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
 import { directoryBefore, uncommittedFiles } from './workspace/worktree.ts';
 import { checkpoint, type Refusal, type RunsWorld } from './world.ts';
@@ -52,6 +53,8 @@ export type SpawnAnswer =
       readonly queuePosition?: number;
       readonly deduplicated?: boolean;
       readonly resolvedModel?: string;
+      /** What it is handed of a conversation. */
+      readonly handover?: HandoverReport;
     }
   | Refusal;
 
@@ -105,7 +108,7 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
     return { status: 'error', error: `Subagent #${run.number} ${what}: stop it first.` };
   }
   // SAME_CALL although it has a key: a later retry of the same run is another run.
-  const request = requestOf(run);
+  const request = { ...requestOf(run), handover: handoverOf(run, world) };
   const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
   return spawn({ ...request, ...permissions }, SAME_CALL, requester, world);
 }
@@ -183,6 +186,7 @@ function answerOf(insertion: Insertion, requester: Requester, db: Sqlite): Spawn
     ...(looksOnly(run.policy, run.permissions) && { note: LOOKS_ONLY }),
     ...(insertion.kind === 'duplicate' && { deduplicated: true }),
     ...(run.model.resolved !== null && { resolvedModel: run.model.resolved }),
+    ...(run.handover !== null && { handover: run.handover }),
   };
 }
 
@@ -198,7 +202,12 @@ function newRun(run: PlannedRun, warnings: readonly string[], createdAtMs: numbe
   };
 }
 
-function surroundings(requester: Requester, settings: RunSettings, world: RunsWorld): SpawnSurroundings {
+/** What a spawn of this requester looks at. */
+export function surroundings(
+  requester: Requester,
+  settings: RunSettings,
+  world: RunsWorld,
+): SpawnSurroundings {
   return {
     requester,
     settings,
@@ -230,6 +239,15 @@ function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
   if (mode === 'all') return ['all'];
   const known = allow.filter((rule) => grantProblem(rule) === undefined);
   return mode === 'edit' || mode === 'auto' ? ['edit', ...known] : known;
+}
+
+/** The same text again. */
+function handoverOf({ id, handover: report }: Run, { paths }: RunsWorld): Handover | undefined {
+  if (report === null) return undefined;
+  const text = readRuns(paths, (db) => handoverText(id, db)) ?? '';
+  if (text !== '' || report.charsOut === 0) return { text, report };
+  const warnings = [...report.warnings, 'what the run before was handed is not kept any more'];
+  return { text, report: { ...report, charsOut: 0, warnings } };
 }
 
 function requestOf(run: Run): SpawnRequest {

@@ -2,6 +2,7 @@ import { readTextFile } from '#runtime';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { asRecord, isRecord, type Json } from '../core/guards.ts';
 import { isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
+import { HANDOVER_DEFAULTS, HANDOVER_MODES } from '../runs/model/handover.ts';
 import { grantProblem } from '../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { entryProblem } from '../runs/model/tool-policy.ts';
@@ -44,6 +45,10 @@ function numberFrom(least: number, most: number): Type<number> {
 const count = typeOf<number>(
   'a whole number from 1 to 100000',
   (found) => isNumber(found, 100_000) && Number.isInteger(found) && found >= 1,
+);
+const wholeNumber = typeOf<number>(
+  'a whole number from 0 to 100000000',
+  (found) => isNumber(found, 100_000_000) && Number.isInteger(found) && found >= 0,
 );
 const limit = orNull(
   typeOf<number>('a number above 0', (found) => isNumber(found, Number.MAX_SAFE_INTEGER) && found > 0),
@@ -190,6 +195,12 @@ const AGENT = {
     thinking: row(thinking, null),
     allowAgents: row(agentIds, null, 'as a requester: which other agents it may spawn'),
     tools: { deny: row(tools, []), allow: row(orNull(tools), null) },
+    context: {
+      mode: row(orNull(oneOf(...HANDOVER_MODES)), null, 'what of the conversation it is handed'),
+      recentN: row(orNull(wholeNumber), null),
+      includeSystem: row(orNull(boolean), null),
+      maxChars: row(orNull(wholeNumber), null),
+    },
   },
 };
 
@@ -274,6 +285,21 @@ const ANNOUNCE = {
   wakesMax: row(numberFrom(0, 1000), 5, 'how often, until its user types something'),
 };
 
+const CONTEXT = {
+  mode: row(
+    oneOf(...HANDOVER_MODES),
+    HANDOVER_DEFAULTS.mode,
+    'what of the conversation a plan is handed; stronger: PLAN_MODE_CONTEXT_MODE, as of what follows',
+  ),
+  recentN: row(wholeNumber, HANDOVER_DEFAULTS.recentN, 'how many messages, in whole turns, with "recent"'),
+  includeSystem: row(
+    boolean,
+    HANDOVER_DEFAULTS.includeSystem,
+    'also what the client itself has put into the conversation',
+  ),
+  maxChars: row(wholeNumber, HANDOVER_DEFAULTS.maxChars, 'how long it may be; 0: as much as can be taken'),
+};
+
 const limits = (who: string) => ({
   tokens: row(limit, null, `tokens that ${who} may take; null: no limit`),
   usd: row(limit, null, `USD that ${who} may cost; null: no limit`),
@@ -299,6 +325,7 @@ export const RUN_SETTINGS = {
   },
   tools: { subagents: TOOLS },
   announce: ANNOUNCE,
+  context: CONTEXT,
   notify: {
     command: row(
       command,
@@ -336,7 +363,7 @@ export function loadRunSettings(paths: StatePaths): RunSettings {
 
 /** The settings of background runs in a document of any shape. */
 export function readRunSettings(document: unknown) {
-  const { agents, announce, notify, budget, explore, plan, models, ...values } = readSection(
+  const { agents, announce, context, notify, budget, explore, plan, models, ...values } = readSection(
     RUN_SETTINGS,
     document,
   );
@@ -346,6 +373,7 @@ export function readRunSettings(document: unknown) {
     agents: agents.list.map(toAgent),
     tools: { ...tools, isStrict, permitted },
     announce,
+    context,
     notifyCommand: notify.command,
     budget,
     explore,

@@ -49,7 +49,7 @@ export class ClaudeSession {
     const results = readRecords(content).filter(({ type }) => type === 'tool_result');
     for (const result of results) {
       const id = readString(result, 'tool_use_id') ?? '';
-      const shown = { text: textIn(result.content), pictures: picturesIn(result.content) };
+      const shown = { text: outputIn(result.content), pictures: picturesIn(result.content) };
       yield { kind: 'result', id, isError: result.is_error === true, ...shown };
     }
     if (results.length > 0) return;
@@ -84,6 +84,22 @@ function answered(blocks: readonly Json[]): SessionStep[] {
     if (block.type !== 'tool_use' || id === undefined || tool === undefined) return [];
     return [{ kind: 'call', id, tool, input: JSON.stringify(block.input ?? {}) }];
   });
+}
+
+const REMINDER = '<system-reminder>';
+const REMINDER_END = '</system-reminder>';
+
+/** What a tool has answered, without what the client wraps it in and adds for its model. */
+function outputIn(content: unknown): string {
+  const text = textIn(content).replace(/^<tool_use_error>([\s\S]*)<\/tool_use_error>$/, '$1');
+  let [kept, at] = ['', 0];
+  for (;;) {
+    const from = text.indexOf(REMINDER, at);
+    const end = from < 0 ? -1 : text.indexOf(REMINDER_END, from);
+    if (end < 0) return (kept + text.slice(at)).trimEnd();
+    kept += text.slice(at, from);
+    at = end + REMINDER_END.length;
+  }
 }
 
 function picturesIn(content: unknown): Picture[] {

@@ -1,3 +1,4 @@
+import type { ClientName } from '../../core/client-name.ts';
 import { addEntry, type SessionEntry, type SessionStep, type Turn } from '../../core/conversation.ts';
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
@@ -7,6 +8,16 @@ import { fingerprint } from '../../core/text.ts';
 
 export const HANDOVER_MODES = ['none', 'full', 'summary', 'recent'] as const;
 export type HandoverMode = (typeof HANDOVER_MODES)[number];
+
+/** What a call wants handed over of a conversation, as its flags say. */
+export type ContextWish = {
+  readonly mode?: HandoverMode | undefined;
+  readonly recentN?: number | undefined;
+  readonly includeSystem?: boolean | undefined;
+  readonly maxChars?: number | undefined;
+  /** The id of a session of any client; otherwise the caller's own. */
+  readonly session?: string | undefined;
+};
 
 export type HandoverSettings = {
   readonly mode: HandoverMode;
@@ -32,10 +43,28 @@ export type HandoverReport = {
   readonly charsIn: number;
   readonly charsOut: number;
   readonly truncated: boolean;
+  /** It was to be a summary, and is the text itself. */
   readonly degraded: boolean;
+  /** Whose conversation; null: there was none. */
+  readonly session: { readonly client: ClientName; readonly id: string } | null;
+  readonly warnings: readonly string[];
 };
 
 export type Handover = { readonly text: string; readonly report: HandoverReport };
+
+/** The report in plain words, on one line. */
+export function handoverLine(report: HandoverReport): string {
+  const { mode, session, messagesIn, charsIn, charsOut, truncated, degraded, warnings } = report;
+  const whose = session === null ? 'no session' : `session ${session.id} of ${session.client}`;
+  const facts = [
+    `${mode} of ${whose}`,
+    `${messagesIn} messages of ${charsIn} characters, handed over as ${charsOut}`,
+    ...(truncated ? ['cut'] : []),
+    ...(degraded ? ['no summary could be made'] : []),
+    ...warnings,
+  ];
+  return facts.join('; ');
+}
 
 /** Some tokens below the smallest window of today's models; a character of Korean can be a token. */
 const WINDOW_CHARS = 120_000;
@@ -48,7 +77,7 @@ export function resolveHandover(
 ): { readonly settings: HandoverSettings; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
   const first = (name: keyof HandoverSettings) =>
-    sources.map((source) => source[name]).find((value) => value !== undefined && value !== '');
+    sources.map((source) => source[name]).find((value) => value != null && value !== '');
   const count = (name: 'recentN' | 'maxChars') => {
     const value = Number(first(name) ?? HANDOVER_DEFAULTS[name]);
     if (Number.isInteger(value) && value >= 0) return value;
@@ -58,7 +87,7 @@ export function resolveHandover(
     return HANDOVER_DEFAULTS[name];
   };
   const wanted = first('mode') ?? HANDOVER_DEFAULTS.mode;
-  const mode = HANDOVER_MODES.find((one) => one === wanted);
+  const mode = HANDOVER_MODES.find((one) => one === String(wanted).trim().toLowerCase());
   if (mode === undefined)
     warnings.push(
       `there is no mode "${inertText(String(wanted), 40)}": full is used (${HANDOVER_MODES.join(', ')})`,
@@ -94,13 +123,22 @@ export function handOver(steps: Iterable<SessionStep>, settings: HandoverSetting
   const { goal, turns, isCut, messagesIn, charsIn } = collect(steps, settings);
   const chosen = mode === 'none' ? [] : mode === 'recent' ? newest(turns, recentN) : turns;
   const isGoalLeft = chosen.length > 0 && goal !== undefined && !chosen.some((turn) => turn.includes(goal));
-  const texts = [...(isGoalLeft ? [[goal]] : []), ...chosen].map(turnText);
-  const whole = texts.join('\n\n');
+  const whole = [...(isGoalLeft ? [[goal]] : []), ...chosen].map(turnText).join('\n\n');
   const frame = frameOf(whole);
-  const body = fitted(texts, (maxChars || WINDOW_CHARS) - frame('').length);
+  const room = (maxChars || WINDOW_CHARS) - frame('').length;
+  const body = whole.length <= room ? whole : fitted(goal, chosen, room, whole.length);
   const text = body === '' ? '' : frame(body);
   const truncated = (mode === 'full' && isCut) || body.length < whole.length;
-  return { text, report: { mode, messagesIn, charsIn, charsOut: text.length, truncated, degraded: false } };
+  const sizes = { messagesIn, charsIn, charsOut: text.length };
+  const report = { mode, ...sizes, truncated, degraded: false, session: null, warnings: [] };
+  return { text, report };
+}
+
+/** The hand-over with a model's summary in place of the text that it was made of; its lines are as inert as any. */
+export function summarised({ report }: Handover, summary: string): Handover {
+  const body = said('summary of the conversation', summary);
+  const text = frameOf(body)(body);
+  return { text, report: { ...report, mode: 'summary', charsOut: text.length } };
 }
 
 /** What is kept of a conversation while it is read. */
@@ -168,27 +206,50 @@ function frameOf(whole: string): (body: string) => string {
   return (body) => `<${name}>\n${body}\n</${name}>`;
 }
 
-/** The first turn and the newest ones that have room; what is left out is counted in between. */
-function fitted(texts: readonly string[], room: number): string {
-  const whole = texts.join('\n\n');
-  if (whole.length <= room) return whole;
-  const [head = '', ...others] = texts;
-  const goal = middleOut(head, Math.floor(room / 3));
-  const tail: string[] = [];
-  const lengthOf = (parts: readonly string[]) => parts.join('\n\n').length;
-  const marker = (kept: number) => truncationMarker(whole.length - kept);
-  const rest = room - goal.length - marker(0).length - 4;
-  for (const text of others.toReversed()) {
-    if (lengthOf([text, ...tail]) > rest) break;
-    tail.unshift(text);
-  }
-  const last = others.at(-1);
-  if (tail.length === 0 && last !== undefined) tail.push(middleOut(last, rest));
-  const kept = tail.filter((text) => text !== '');
-  const parts = [goal, marker(goal.length + lengthOf(kept)), ...kept].filter((part) => part !== '');
-  const text = parts.join('\n\n');
-  return text.length <= room ? text : middleOut(text, room);
+/**
+ * What the user began with, and the newest whole turns that have room; of the newest one, where it has none, its prompt and
+ * what was said last. What is left out is counted where it stood.
+ */
+function fitted(goal: SessionEntry | undefined, turns: readonly Turn[], room: number, chars: number): string {
+  const head = goal === undefined ? '' : middleOut(entryText(goal), Math.floor(room / 3));
+  const rest = room - head.length - truncationMarker(chars).length - 4;
+  const later = turns.map((turn) =>
+    turn
+      .filter((entry) => entry !== goal)
+      .map(entryText)
+      .filter(isSaid),
+  );
+  const whole = newestThatFit(
+    later.map((texts) => texts.join('\n')),
+    rest,
+    '\n\n',
+  );
+  const tail = whole || partOfTurn(later.findLast((texts) => texts.length > 0) ?? [], rest);
+  const parts = [head, truncationMarker(chars - head.length - tail.length), tail].filter(isSaid);
+  return middleOut(parts.join('\n\n'), room);
 }
+
+/** The prompt of a turn, and the newest of what followed. */
+function partOfTurn([prompt = '', ...others]: readonly string[], room: number): string {
+  if (others.length === 0) return middleOut(prompt, room);
+  const begun = middleOut(prompt, Math.floor(room / 3));
+  const rest = room - begun.length - 1;
+  const last = others.at(-1) ?? '';
+  const tail = newestThatFit(others, rest, '\n') || middleOut(last, rest);
+  return [begun, tail].filter(isSaid).join('\n');
+}
+
+function newestThatFit(texts: readonly string[], room: number, between: string): string {
+  let kept = '';
+  for (const text of texts.toReversed().filter(isSaid)) {
+    const longer = kept === '' ? text : `${text}${between}${kept}`;
+    if (longer.length > room) break;
+    kept = longer;
+  }
+  return kept;
+}
+
+const isSaid = (text: string) => text !== '';
 
 const truncationMarker = (chars: number) => `... [truncated ${chars} chars]`;
 
@@ -207,7 +268,7 @@ function middleOut(text: string, room: number): string {
 }
 
 function turnText(turn: Turn): string {
-  return turn.map(entryText).join('\n');
+  return turn.map(entryText).filter(isSaid).join('\n');
 }
 
 function entryText(entry: SessionEntry): string {
@@ -215,7 +276,7 @@ function entryText(entry: SessionEntry): string {
     case 'prompt':
       return said('user', entry.text, entry.pictures);
     case 'answer':
-      return said('assistant', entry.text);
+      return entry.text.trim() === '' ? '' : said('assistant', entry.text.trim());
     case 'system':
       return said('system', entry.text);
     case 'compaction':
@@ -233,6 +294,18 @@ function said(
   pictures: readonly { mediaType: string; bytes: number }[] = [],
 ): string {
   const shown = pictures.map(({ mediaType, bytes }) => `[${inertText(mediaType, 40)}, ${bytes} bytes]`);
-  const lines = [inertLines(redactSecrets(text)), ...shown].filter((one) => one !== '').join('\n');
+  const lines = [inertCode(redactSecrets(text)), ...shown].filter((one) => one !== '').join('\n');
   return lines.includes('\n') ? `${who}:\n${lines.replace(/^/gm, '  ')}` : `${who}: ${lines}`;
+}
+
+/** Elements of pages and types of programs: no client's model reads them as a part of its conversation. */
+const CODE_TAG =
+  /<(?=\{|[\w.+-]{1,64}@|\/?(?!(?:[Ss]ystem|[Uu]ser|[Aa]ssistant|[Hh]uman|[Dd]eveloper|[Tt]ool|[Ff]unction|[Ii]nstruction|[Rr]ecord)s?\b)(?:[A-Z](?:[a-z]\w*)?|a|anonymous|b|body|br|button|circle|code|div|em|footer|form|g|h[1-6]|head|header|hr|html|i|img|input|label|li|link|main|meta|nav|ol|option|p|path|pre|rect|script|section|select|span|strong|style|svg|table|tbody|td|textarea|th|thead|title|tr|ul|any|boolean|never|null|number|object|string|undefined|unknown|void)(?:[\s/>.,<[{|&]|$))/g;
+/** Of private use, and in no text that was said. */
+const KEPT = '\ue000';
+
+/** The same as inertLines(), with the tags of code left as they are. */
+function inertCode(text: string): string {
+  const kept = text.replaceAll(KEPT, '').replace(CODE_TAG, KEPT);
+  return inertLines(kept).replaceAll(KEPT, '<');
 }

@@ -167,6 +167,11 @@ export function analysisFiles(
   return filesIn(directory, 1, `${directory} ${ts}`);
 }
 
+/** The files of a question that is asked once, in this directory, which nobody else has. */
+export function questionFiles(directory: string): TurnFiles {
+  return filesIn(directory, 1, directory);
+}
+
 function filesIn(directory: string, turn: number, mark: string): TurnFiles {
   const stem = `${directory}/turn-${turn}`;
   return {

@@ -105,3 +105,9 @@ export const NOTHING_SAID: Omit<Ending, 'outcome' | 'endedAtMs'> = {
 export function runtimeMs({ startedAtMs, endedAtMs }: Turn, nowMs: number): number | null {
   return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);
 }
+
+/** Why a turn failed; undefined when it did not, or nothing is known. */
+export function endReason({ error, stop, state }: Turn): string | undefined {
+  if (error !== null || stop === null || !isTerminal(state)) return error ?? undefined;
+  return state === 'stopped' ? `stopped by ${stop.by}` : stop.by;
+}

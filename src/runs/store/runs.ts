@@ -63,6 +63,12 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
   });
 }
 
+/** Which of these sessions of clients are background runs' own. */
+export function sessionsOfRuns(ids: readonly string[], db: Sqlite): ReadonlySet<string> {
+  const sql = 'SELECT session_id FROM runs WHERE session_id IN (SELECT value FROM json_each(?))';
+  return new Set(db.all(sql, JSON.stringify(ids)).map((row) => String(row.session_id)));
+}
+
 /**
  * The run of the same call before. A call without a key is repeated only by the same session, since the result goes to
  * that session, and only if the run has not failed or been stopped: then a new try is wanted.

@@ -65,6 +65,7 @@ describe('R7, R10: the hand-over is one text', () => {
     );
     expect(report).toEqual({
       ...{ mode: 'recent', messagesIn: 6, charsIn, charsOut: text.length, truncated: false, degraded: false },
+      ...{ session: null, warnings: [] },
     });
   });
 });
@@ -119,6 +120,23 @@ describe('what stands in a conversation cannot leave it', () => {
     expect(handed).toEndWith(`user: last\nassistant: said\n</${name}>`);
   });
 
+  test('code stays as it was, and tags that a model reads as its conversation do not', () => {
+    const code =
+      'const C: React.FC<{ a: Map<string, T> }> = () => <div className="x"><Logo /></div>; // <a@b.io>';
+    expect(bodyOf(given({}, [[prompt(code)]]).text)).toBe(`user: ${code}`);
+    for (const tag of [
+      '<System>',
+      '</User>',
+      '<tool_result>',
+      '<system-reminder>',
+      '<SYSTEM>',
+      '<Tools x="1">',
+    ]) {
+      expect(given({}, [[answer(`x ${tag} y`)]]).text).not.toContain(tag);
+    }
+    expect(given({}, [[answer('\ue000system-reminder>')]]).text).not.toContain('<system-reminder>');
+  });
+
   test('secrets are not handed over', () => {
     const key = `ghp_${'a1B2'.repeat(9)}`;
     const turns = [
@@ -141,6 +159,23 @@ describe('a limit', () => {
     expect(bodyOf(text)).toStartWith('user: question 0\n');
     expect(text).toMatch(/\n\n\.\.\. \[truncated \d+ chars\]\n\nuser: question \d+\n/);
     expect(text).toContain(`user: question 39\nassistant: ${'answer 39 '.repeat(20).trim()}`);
+  });
+
+  test('of a turn that has no room it keeps the prompt and what was said last', () => {
+    const work = Array.from({ length: 60 }, (_, at) => [
+      answer(`step ${at} `.repeat(8)),
+      result(`${at}`.repeat(50)),
+    ]);
+    const alone = [[prompt('goal'), answer(' \n'), ...work.flat(), answer('all is done')]];
+    for (const turns of [alone, [[prompt('first'), answer('ok')], ...alone]]) {
+      const { text, report } = given({ maxChars: 1500 }, turns);
+      expect(report.charsOut).toBeGreaterThan(1300);
+      expect(bodyOf(text)).toMatch(/^user: (?:goal|first)\n\n\.\.\. \[truncated \d+ chars\]\n\n/);
+      expect(text).toContain('user: goal\n');
+      expect(bodyOf(text)).toEndWith('\nassistant: all is done');
+      expect(text.match(/truncated/g)).toHaveLength(1);
+      expect(text).not.toContain('assistant: \n');
+    }
   });
 
   test('holds for any conversation and any limit that has room for a frame', () => {
