@@ -199,6 +199,8 @@ describe('a run with a profile', () => {
     charsOut: 3,
     truncated: false,
     degraded: false,
+    session: null,
+    warnings: [],
   };
   /** The run as it is written down, with what it is handed. */
   const handed = async (here: Place, run: Partial<NewRun>, text: string) => {
