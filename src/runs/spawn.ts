@@ -14,7 +14,15 @@ import { grantProblem, looksOnly } from './model/permissions.ts';
 import { isLive, type Requester, type Run } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { isPerson, labelProblem, ownRun, refusalInside, requesterPermissions } from './requester.ts';
+import {
+  isPerson,
+  labelProblem,
+  ownRun,
+  planAround,
+  refusalInside,
+  requesterOf,
+  requesterPermissions,
+} from './requester.ts';
 import {
   allowlistOf,
   listAgents,
@@ -105,37 +113,55 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
   return spawn({ ...request, ...permissions }, SAME_CALL, requester, world);
 }
 
-function spawn(
-  request: SpawnRequest,
-  repetition: Repetition,
-  requester: Requester,
-  world: RunsWorld,
-): SpawnAnswer {
+function spawn(asked: SpawnRequest, repetition: Repetition, asker: Requester, world: RunsWorld): SpawnAnswer {
   const askedAtMs = world.now().getTime();
-  const inside = refusalInside('sessions_spawn', world);
+  // One level deep, and nothing but looking: an explore run is let through by the stored profile of the plan that asks.
+  const plan = asked.profile === 'explore' ? planAround(world) : undefined;
+  const inside = plan === undefined ? refusalInside('sessions_spawn', world) : undefined;
   if (inside !== undefined) return inside;
+  const [request, requester] = plan === undefined ? [asked, asker] : [asOf(plan, asked), requesterOf(plan)];
   if (request.permissions !== undefined && !isPerson(requester, world))
     return { status: 'forbidden', error: GRANTED_BY_AGENT };
   const config = loadRunConfig(world.paths);
   if (config.kind === 'refused') return { status: 'error', error: config.error };
   const { settings } = config;
-  const plan = planSpawn(request, surroundings(requester, settings, world));
-  if (plan.kind === 'refused') return plan.refusal;
-  const warnings = [...config.warnings, ...plan.warnings];
+  const around = surroundings(requester, settings, world);
+  const planned = planSpawn(request, plan === undefined ? around : { ...around, ...surroundingsIn(plan) });
+  if (planned.kind === 'refused') return planned.refusal;
+  const warnings = [...config.warnings, ...planned.warnings];
   const { maxQueued, budget } = settings;
   const limits = { maxQueued, budget, undeliveredMax: UNDELIVERED_MAX, ...repetition };
   // One transaction: either the run exists with its place in the queue, or it does not exist.
   const { answer, claimed } = runsTransaction(world.paths, (db) => {
-    const shared = sharedDirectory(plan.run, db);
-    const run = newRun(plan.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
-    const insertion = insertRun(run, plan.spawnKey, limits, db);
+    const shared = sharedDirectory(planned.run, db);
+    const run = newRun(planned.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
+    const insertion = insertRun(run, planned.spawnKey, limits, db);
     if (insertion.kind === 'inserted') keepHandover(run.id, request.handover?.text ?? '', db);
-    const claimed = insertion.kind === 'inserted' ? claimTurns(settings, askedAtMs, db) : [];
+    // Inside of a plan, its supervisor starts it: a process of the plan's would end with it.
+    const claimed =
+      insertion.kind === 'inserted' && plan === undefined ? claimTurns(settings, askedAtMs, db) : [];
     return { answer: answerOf(insertion, requester, db), claimed };
   });
   checkpoint('after-accept', world.env);
   if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
   return answer;
+}
+
+/** What a plan run asks for: with its own client and model unless others are named, and where it works itself. */
+function asOf({ client, model, thinking, cwd }: Run, request: SpawnRequest): SpawnRequest {
+  const isOwn = request.client === undefined || request.client === client;
+  return {
+    ...request,
+    client: request.client ?? client,
+    model: request.model ?? (isOwn ? (model.resolved ?? undefined) : undefined),
+    thinking: request.thinking ?? thinking ?? undefined,
+    cwd,
+  };
+}
+
+/** A plan's process has not its user's environment: what that would say is the plan's own, or seen at the start. */
+function surroundingsIn(plan: Run): Partial<SpawnSurroundings> {
+  return { routeProblemOf: () => null, permissionsOf: () => plan.permissions, callersModel: null };
 }
 
 function answerOf(insertion: Insertion, requester: Requester, db: Sqlite): SpawnAnswer {

@@ -72,7 +72,8 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 function command(request: OwnRequest): OwnCommand {
   const { session, model, thinking, tools, server, budgetUsd, directory } = request;
-  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server?.entry } } };
+  const { timeoutMs, ...entry } = server?.entry ?? { timeoutMs: 0 };
+  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...entry } } };
   const settings = {
     disableAllHooks: true,
     outputStyle: 'default',
@@ -103,7 +104,7 @@ function command(request: OwnRequest): OwnCommand {
     },
     env: {
       ...ENV,
-      ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : {}),
+      ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : { MCP_TOOL_TIMEOUT: String(timeoutMs) }),
       ...(thinking === 'off' ? NO_THINKING : {}),
     },
     passedOn: ['CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH'],

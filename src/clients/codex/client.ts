@@ -138,12 +138,13 @@ function toolSettings({ policy, permissions, tools, server }: OwnRequest): strin
 
 /** The values of the environment go by it: arguments can be seen by everybody on the machine. */
 function serverSettings({ entry, only, except }: ShownServer): string[] {
-  const { command: program, args, env } = entry;
+  const { command: program, args, env, timeoutMs } = entry;
   const settings = {
     command: program,
     args,
     env_vars: [...Object.keys(env), RUN_VARIABLE],
     default_tools_approval_mode: 'approve', // Nobody can be asked.
+    tool_timeout_sec: Math.ceil(timeoutMs / 1000),
     required: true, // Otherwise a child whose server does not start would work without it, and say nothing.
     disabled_tools: except,
     ...(only === null ? {} : { enabled_tools: only }),

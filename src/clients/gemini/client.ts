@@ -164,8 +164,15 @@ const QUESTION_SETTINGS = {
 };
 
 function serverSettings({ entry, only, except }: ShownServer): Json {
+  const { timeoutMs: timeout, ...started } = entry;
   const shown = only === null ? {} : { includeTools: only };
-  return { ...entry, trust: true, ...shown, ...(except.length === 0 ? {} : { excludeTools: except }) };
+  return {
+    ...started,
+    timeout,
+    trust: true,
+    ...shown,
+    ...(except.length === 0 ? {} : { excludeTools: except }),
+  };
 }
 
 /**

@@ -186,8 +186,8 @@ function all(names: readonly string[], action: 'allow' | 'deny'): Readonly<Recor
  * configuration of other programs, which is below the same variable: of Git in any case, of all where a shell is Bash.
  */
 function files({ server }: OwnRequest): Readonly<Record<string, string>> {
-  const { command: program = '', args = [], env: environment = {} } = server?.entry ?? {};
-  const entry = { type: 'local', command: [program, ...args], environment, enabled: true };
+  const { command: program = '', args = [], env: environment = {}, timeoutMs: timeout } = server?.entry ?? {};
+  const entry = { type: 'local', command: [program, ...args], environment, enabled: true, timeout };
   const servers = server === null ? {} : { [MCP_SERVER_NAME]: entry };
   const lock = { lockfileVersion: 3, packages: { '': PLUGIN_PACKAGE } };
   return {

@@ -30,13 +30,15 @@ export type AgentSetting = {
   readonly requester: Requester;
   /** Client, model, limits, hand-over and the like. */
   readonly request: Omit<SpawnRequest, 'task' | 'profile'>;
-  /** How long a call waits; null: until its end. */
-  readonly timeoutMs: number | null;
+  /** Until when a call waits, in milliseconds since 1970; null: until its end. */
+  readonly untilMs: number | null;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
   /** Who stops the run when the wait is ended so; without one it goes on. */
   readonly stoppedBy?: string;
   readonly onProgress?: WaitOptions['onProgress'];
+  /** A run, or a turn of it, was asked for. */
+  readonly onStart?: (turn: TurnName) => void;
 };
 
 export type AgentMessage = { readonly role: 'user' | 'assistant'; readonly content: string };
@@ -116,7 +118,7 @@ export abstract class SubAgent {
   protected start(task: string, context: string): Promise<SubAgentResult> {
     const { world, requester, request } = this.setting;
     const handover = withText(request.handover, context);
-    const asked = { worktree: 'never', ...request, task, profile: this.kind, handover } as const;
+    const asked = { ...request, task, profile: this.kind, handover };
     return this.perform(task, () => {
       const answer = spawnRun(asked, requester, world);
       return answer.status === 'accepted' ? { runId: answer.runId, turn: 1 } : answer;
@@ -125,9 +127,12 @@ export abstract class SubAgent {
 
   protected async perform(task: string, begin: () => TurnName | Refusal): Promise<SubAgentResult> {
     this.#reset();
+    if (this.setting.signal?.aborted)
+      return this.#failed({ status: 'error', error: 'cancelled' }, 'cancelled');
     const begun = begin();
     if ('status' in begun) return this.#failed(begun);
     this.turn = begun;
+    this.setting.onStart?.(begun);
     const found = await this.#awaited(begun);
     if (found === undefined) return this.#failed({ status: 'error', error: 'the run is gone' });
     const { run, turn } = found;
@@ -164,16 +169,17 @@ export abstract class SubAgent {
     this._status = 'planning';
   }
 
-  #failed(refusal: Refusal): SubAgentResult {
-    this._status = 'failed';
+  #failed(refusal: Refusal, status: 'failed' | 'cancelled' = 'failed'): SubAgentResult {
+    this._status = status;
     const nothing = { output: '', actionPlan: null, toolCalls: [], executionTimeMs: 0, run: null, refusal };
     const tokenUsage = { input: null, output: null, costUsd: null };
-    return { status: 'failed', ...nothing, ...this.outcome('', [], 0), errors: [refusal.error], tokenUsage };
+    return { status, ...nothing, ...this.outcome('', [], 0), errors: [refusal.error], tokenUsage };
   }
 
   /** The turn when it has ended, or as it stands when the wait is over. */
   async #awaited(name: TurnName): Promise<RunWithTurn | undefined> {
-    const { world, requester, timeoutMs, signal, stoppedBy } = this.setting;
+    const { world, requester, untilMs, signal, stoppedBy } = this.setting;
+    const timeoutMs = untilMs === null ? null : Math.max(0, untilMs - world.now().getTime());
     const onProgress = (runs: readonly RunWithTurn[]) => {
       const [one] = runs;
       if (one !== undefined) this._status = agentStatus(one.turn);
@@ -316,6 +322,11 @@ export class PlanAgent extends SubAgent {
       },
     };
   }
+}
+
+/** Whether the run has ended, and not only the wait for it. */
+export function isOver({ status }: SubAgentResult): boolean {
+  return !['pending', 'planning', 'running'].includes(status);
 }
 
 const TITLES = { explore: 'EXPLORATION RESULTS', plan: 'IMPLEMENTATION PLAN' } as const;

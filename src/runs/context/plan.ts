@@ -146,9 +146,16 @@ export function planFile(task: string, plan: string, at: Date) {
     '---',
     '',
   ];
+  const text = `${head.join('\n')}\n${plan.trimEnd()}\n`;
   return {
     name: `${cutText(slug, 50).replace(/-+$/, '') || 'plan'}-${stamp}.md`,
-    text: `${head.join('\n')}\n${plan.trimEnd()}\n`,
-    hash: createHash('sha256').update(plan).digest('hex'),
+    text,
+    hash: planHash(text),
   };
+}
+
+/** Of what stands in such a file behind its head. */
+export function planHash(text: string): string {
+  const [, ...plan] = text.split('\n---\n');
+  return createHash('sha256').update(plan.join('\n---\n').trim()).digest('hex');
 }

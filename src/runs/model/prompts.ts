@@ -98,6 +98,8 @@ const WORDS = {
     taskTitle: '작업:',
     lastReply: '당신의 마지막 답:',
     none: '(없음)',
+    last: (why: string) =>
+      `작업이 중단되었습니다(${why}). 도구를 쓰지 말고 더 진행하지도 마세요. 지금까지 본 것만으로 지금 답하세요. 처음에 요청받은 형식으로 쓰고, 무엇이 빠졌는지 밝히세요.`,
   },
   en: {
     role: [
@@ -151,6 +153,8 @@ const WORDS = {
     taskTitle: 'Task:',
     lastReply: 'Your last reply:',
     none: '(not available)',
+    last: (why: string) =>
+      `Your work was ended (${why}). Use no tools and do nothing further: answer now, from what you have seen so far, in the form that you were asked for at first, and say what is missing.`,
   },
 } as const;
 
@@ -223,5 +227,17 @@ export function announcePrompt(asked: { run: Run; lastReply: string | null; lang
     reply === '' ? words.none : inertLines(cutText(reply, REPLY_LENGTH_MAX)),
     '',
     reportContract(language),
+  ].join('\n');
+}
+
+/** What a run with a profile is asked in its own session when a limit has ended its work; `why`: which. */
+export function lastAnswerPrompt(asked: { why: string; task: string; language: Language }): string {
+  const words = WORDS[asked.language];
+  return [
+    'Sub-agent last answer.', // By which it is known in a log, in any language.
+    '',
+    words.last(inertText(asked.why, NAME_LENGTH_MAX)),
+    '',
+    `${words.taskTitle} ${inertText(asked.task, TASK_LENGTH_MAX)}`,
   ].join('\n');
 }

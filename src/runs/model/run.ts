@@ -97,6 +97,11 @@ export function requesterKey(directory: string, git: GitProbe): string {
   return `${PREFIX}${wordOf(getProjectName(root))}-${fingerprint(root)}`;
 }
 
+/** Whether the key is a run's own: what a plan run asks for is the run's, not its project's. */
+export function isKeyOfRun(key: string): boolean {
+  return /^agent:[^:]*:subagent:/.test(key);
+}
+
 /** The agent that a session key belongs to: `main` in `agent:main:…`. */
 export function agentOfKey(key: string): string {
   return key.split(':')[1] || 'main';

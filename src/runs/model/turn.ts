@@ -24,7 +24,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 export type TurnState = 'queued' | 'starting' | 'running' | 'stopping' | Outcome;
 
 export type Stop = {
-  readonly reason: 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
+  readonly reason: 'requested' | 'timeout' | 'idle' | 'budget' | 'limit' | 'shutdown';
   /** Who asked, or which limit was reached, for the Notes. */
   readonly by: string;
   readonly atMs: number;
