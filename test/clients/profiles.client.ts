@@ -80,7 +80,9 @@ for (const name of CLIENT_NAMES) {
       ({ workspace } = user);
       await writeFile(bridge(), 'line one\n');
       await user.program('install', '--client-version', '2.1.328');
-      await writeFile(pathsOf(workspace.home).config, JSON.stringify({ language: 'en' }));
+      // Whatever a run may do besides: it is the profile that keeps these from it.
+      const settings = { language: 'en', tools: { subagents: { allow: ['edit', 'exec', 'web_fetch'] } } };
+      await writeFile(pathsOf(workspace.home).config, JSON.stringify(settings));
     });
     beforeEach(() => play({}));
     afterAll(() => workspace.remove());

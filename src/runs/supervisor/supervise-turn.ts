@@ -121,7 +121,9 @@ async function watch(client: LiveClient, one: Try): Promise<TurnEnd> {
   const { row, effects, files, notes } = one;
   const { turn, supervision } = row;
   const { reader, output } = openOutput(one);
-  const idleMs = turn.kind === 'announce' ? 0 : supervision.settings.idleTimeoutSeconds * 1000;
+  // A plan is silent while something is looked up for it.
+  const maySayNothing = turn.kind === 'announce' || effects.run.profile?.kind === 'plan';
+  const idleMs = maySayNothing ? 0 : supervision.settings.idleTimeoutSeconds * 1000;
   const limits = { runMs: timeoutOf(row, effects.run), idleMs };
   const { errors } = files;
   const watch = new TurnWatch({ client, reader, output, errors, limits, turn, effects });
