@@ -75,10 +75,13 @@ for (const name of CLIENT_NAMES) {
       return everything(asked.filter((one) => !isChild(one) && toolNames(one).length > 0).at(-1));
     }
 
-    /** Codex' commands run in a login shell, which has a PATH of its own. */
+    /**
+     * Codex' commands run in a login shell, which has a PATH of its own. Claude Code writes its transcript a moment later,
+     * and no model calls as fast as this one.
+     */
     const inShell = (...words: readonly string[]) => {
       const spawn = [pathsOf(workspace.home).binary, 'subagents', 'spawn', ...words];
-      const path = `PATH='${workspace.root}/bin:${process.env.PATH}'`;
+      const path = `sleep 1; PATH='${workspace.root}/bin:${process.env.PATH}'`;
       return command(`${path} ${spawn.map((one) => `'${one}'`).join(' ')}`);
     };
 
@@ -105,6 +108,8 @@ for (const name of CLIENT_NAMES) {
         inShell('--context', 'full', 'Task in full'),
         inShell('Task of nothing'),
         usage.call('sessions_spawn', { task: 'Task of late', context: { mode: 'recent', recentN: 1 } }),
+        // OpenCode ends at its own end whatever its servers have started.
+        usage.call('subagents', { action: 'wait', target: 'all', timeoutSeconds: 120 }),
       );
     });
     afterAll(() => workspace.remove());
