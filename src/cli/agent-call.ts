@@ -1,15 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { type AgentSetting, resultString, type SubAgentResult } from '../runs/context/agents.ts';
 import { seenText } from '../runs/context/evidence.ts';
-import { withContext } from '../runs/context/with-context.ts';
 import { acknowledgeTurns } from '../runs/delivery/deliver.ts';
 import type { ProfileKind } from '../runs/model/profile.ts';
 import { THINKING_LEVELS } from '../runs/model/run.ts';
 import { formatCount, formatDuration } from '../runs/model/stats.ts';
 import { choice, EXIT, type Given, positiveUpTo } from './context.ts';
-import { contextWish, type HandoverFlags, withHandoverOptions } from './handover-options.ts';
+import { contextWish, type HandoverFlags, withContextHere, withHandoverOptions } from './handover-options.ts';
 import { shownText } from './output.ts';
 import {
   complain,
@@ -64,13 +62,13 @@ export async function requestHanding(
   kind: ProfileKind,
   task: string,
   flags: AgentFlags,
-  { world, requester, context, ...here }: RunsHere,
+  here: RunsHere,
 ): Promise<AgentSetting['request']> {
   const asked = { ...requestOf(flags), task, profile: kind };
-  const handed = await withContext(asked, contextWish(flags), requester, world);
-  if ('status' in handed) return refuse(handed, `Cannot ${kind}: `, { context, ...here });
+  const handed = await withContextHere(asked, contextWish(flags), here);
+  if ('status' in handed) return refuse(handed, `Cannot ${kind}: `, here);
   for (const warning of handed.handover?.report.warnings ?? [])
-    context.stderr(`warning: ${visibleLine(warning)}\n`);
+    here.context.stderr(`warning: ${visibleLine(warning)}\n`);
   const { task: _task, profile: _profile, ...request } = handed;
   return request;
 }
@@ -101,8 +99,7 @@ export async function withAgents<T extends { readonly result: SubAgentResult }>(
 export function requestOf(flags: AgentFlags): AgentSetting['request'] {
   const { client, model, thinking, timeout, maxIterations, maxTokens, maxUsd } = flags;
   const limits = { iterations: maxIterations, tokens: maxTokens, usd: maxUsd };
-  // Each call is a run of its own, also of the same words.
-  return { client, model, thinking, runTimeoutSeconds: timeout, limits, idempotencyKey: randomUUID() };
+  return { client, model, thinking, runTimeoutSeconds: timeout, limits };
 }
 
 function resultCode({ status, refusal }: SubAgentResult): number {

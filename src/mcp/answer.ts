@@ -5,14 +5,26 @@ import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
 import { handoverLine } from '../runs/model/handover.ts';
-import { turnFiles } from '../runs/model/run.ts';
+import { type Requester, type TurnName, turnFiles } from '../runs/model/run.ts';
 import { isShown, type LogEntry } from '../runs/model/run-log.ts';
 import { isoTime } from '../runs/model/stats.ts';
 import { runtimeMs, type Usage } from '../runs/model/turn.ts';
 import { eventView, runFacts } from '../runs/read-log.ts';
 import type { RunEvent } from '../runs/store/rows.ts';
 import type { RunListing } from '../runs/store/runs.ts';
-import type { Refusal } from '../runs/world.ts';
+import type { Refusal, RunsWorld } from '../runs/world.ts';
+
+/** What a tool may use while it runs. */
+export type ToolCall = {
+  readonly world: RunsWorld;
+  readonly requester: Requester;
+  /** The client has given up. */
+  readonly signal: AbortSignal;
+  /** Tells the client that it is worth waiting. */
+  readonly progress: (message: string) => void;
+  /** The reply of this turn stands in the answer, so that it need not be told as well. */
+  readonly holdTurn: (turn: TurnName) => void;
+};
 
 /** Ends a call with a refusal: what is wrong with it, in one line. */
 export class RefusedCall extends Error {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { asRecord } from '../core/guards.ts';
+import { EXPLORERS_MAX } from '../runs/context/planning.ts';
 import { HANDOVER_MODES } from '../runs/model/handover.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
@@ -18,6 +19,8 @@ export const LOG_DEFAULT = 20;
 const WAIT_SECONDS_MAX = 600;
 const COUNT_MAX = 100_000_000;
 export const WAIT_SECONDS_DEFAULT = 30;
+/** Some clients give a call up after a minute. */
+export const AGENT_WAIT_SECONDS_DEFAULT = 50;
 
 /** The actions of `subagents`, each with the parameters that mean something for it. */
 const ACTIONS = {
@@ -73,6 +76,26 @@ export function spawnParameters(agentIds: readonly string[]) {
     idempotencyKey: word('The same key again is the same run.').optional(),
   });
 }
+
+const AGENT_PARAMETERS = {
+  context: mode.describe('What of this conversation it is handed.').optional(),
+  client: z.enum(CLIENT_NAMES).optional(),
+  model: word('As the client names it.').optional(),
+  timeoutSeconds: amount(`How long to wait; default ${AGENT_WAIT_SECONDS_DEFAULT}.`)
+    .max(WAIT_SECONDS_MAX)
+    .optional(),
+};
+
+export const EXPLORE_PARAMETERS = z.strictObject({
+  query: word('What to find out; all that is needed to understand it.'),
+  ...AGENT_PARAMETERS,
+});
+
+export const PLAN_PARAMETERS = z.strictObject({
+  task: word('What is to be planned.'),
+  explore: count(EXPLORERS_MAX, 'So many agents first explore at once. Default 0.', 0).optional(),
+  ...AGENT_PARAMETERS,
+});
 
 export const LIST_PARAMETERS = z.strictObject({
   limit: count(LIST_MAX, `How many, newest first. Default ${LIST_DEFAULT}.`).optional(),

@@ -22,8 +22,8 @@ import { reconcileAndArchive } from '../runs/reconcile.ts';
 import { planAround, refuseInside, requesterHere, requesterOf } from '../runs/requester.ts';
 import { agentsFor } from '../runs/spawn.ts';
 import { isInsideRun, type RunsWorld } from '../runs/world.ts';
-import { errorResult, RefusedCall, valueResult } from './answer.ts';
-import { describeTools, INSTRUCTIONS, type ToolCall, toolsFor } from './tools.ts';
+import { errorResult, RefusedCall, type ToolCall, valueResult } from './answer.ts';
+import { describeTools, INSTRUCTIONS, toolsFor } from './tools.ts';
 
 /** Two clients cut an answer that is much longer than this. */
 const PARCEL_LENGTH_MAX = 12_000;

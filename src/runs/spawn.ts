@@ -155,6 +155,7 @@ function asOf({ client, model, thinking, cwd }: Run, request: SpawnRequest): Spa
     client: request.client ?? client,
     model: request.model ?? (isOwn ? (model.resolved ?? undefined) : undefined),
     thinking: request.thinking ?? thinking ?? undefined,
+    handover: undefined, // No conversation is its own to hand on.
     cwd,
   };
 }

@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '../../src/core/state-paths.ts';
-import { runCommand } from '../../src/system/run-command.ts';
+import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ClientName } from '../support/clients.ts';
 import { BINARY } from '../support/program.ts';
 import { USAGE } from './mcp-users.ts';
@@ -16,6 +16,8 @@ export type InstalledUser = {
   readonly project: string;
   /** Runs the built program, and gives what it says. @throws Error unless it ends well. */
   readonly program: (...words: string[]) => Promise<string>;
+  /** The same, however it ends. */
+  readonly attempt: (...words: string[]) => Promise<CommandResult>;
   /** Runs the client, whose model answers by the script. @throws Error unless it ends well. */
   readonly talk: (prompt: string, script: Script, args?: readonly string[]) => Promise<Talk>;
 };
@@ -31,8 +33,10 @@ export async function makeUser(name: ClientName): Promise<InstalledUser> {
   await writeFiles(workspace.home, files);
   const kept = Object.entries(workspace.env).filter(([key]) => !without.includes(key));
   const env: Environment = { ...Object.fromEntries(kept), UNRELATED: undefined };
+  const start = (program: string, words: readonly string[], stdin = '') =>
+    runCommand(program, words, { env, cwd: project, stdin, timeoutMs: TIMEOUT_MS });
   const run = async (program: string, words: readonly string[], stdin = '') => {
-    const end = await runCommand(program, words, { env, cwd: project, stdin, timeoutMs: TIMEOUT_MS });
+    const end = await start(program, words, stdin);
     if (end.kind === 'exited' && end.code === 0) return end.stdout;
     throw new Error(`${program} ${words.join(' ')}: ${JSON.stringify(end)}`);
   };
@@ -40,6 +44,7 @@ export async function makeUser(name: ClientName): Promise<InstalledUser> {
     workspace,
     project,
     program: (...words) => run(BINARY, words),
+    attempt: (...words) => start(BINARY, words),
     talk: async (prompt, script, args = usual) => {
       const { board } = workspace;
       const from = board.model.requests.length;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
@@ -29,7 +30,7 @@ export type AgentSetting = {
   readonly world: RunsWorld;
   readonly requester: Requester;
   /** Client, model, limits, hand-over and the like. */
-  readonly request: Omit<SpawnRequest, 'task' | 'profile'>;
+  readonly request: Omit<SpawnRequest, 'task' | 'profile' | 'idempotencyKey'>;
   /** Until when a call waits, in milliseconds since 1970; null: until its end. */
   readonly untilMs: number | null;
   /** Ends the wait. */
@@ -118,7 +119,9 @@ export abstract class SubAgent {
   protected start(task: string, context: string): Promise<SubAgentResult> {
     const { world, requester, request } = this.setting;
     const handover = withText(request.handover, context);
-    const asked = { ...request, task, profile: this.kind, handover };
+    // Each call is a run of its own, also of the same words.
+    const own = { profile: this.kind, handover, idempotencyKey: randomUUID() };
+    const asked = { ...request, task, ...own };
     return this.perform(task, () => {
       const answer = spawnRun(asked, requester, world);
       return answer.status === 'accepted' ? { runId: answer.runId, turn: 1 } : answer;
