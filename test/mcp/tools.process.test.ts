@@ -42,7 +42,7 @@ describe('the list of tools', () => {
     expect(tools.map(({ name }) => name)).toEqual(names.split(' '));
     for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ additionalProperties: false });
     const looking = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
-    expect(looking).toEqual(['sessions_list', 'sessions_history', 'agents_list']);
+    expect(looking).toEqual(['sessions_list', 'sessions_history', 'explore', 'agents_list']);
     expect(tools[0]?.inputSchema.required).toEqual(['task']);
     expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true);
     expect(JSON.stringify(tools).length).toBeLessThan(7200);
