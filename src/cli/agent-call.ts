@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { type AgentSetting, resultString, type SubAgentResult } from '../runs/context/agents.ts';
@@ -100,8 +99,7 @@ export async function withAgents<T extends { readonly result: SubAgentResult }>(
 export function requestOf(flags: AgentFlags): AgentSetting['request'] {
   const { client, model, thinking, timeout, maxIterations, maxTokens, maxUsd } = flags;
   const limits = { iterations: maxIterations, tokens: maxTokens, usd: maxUsd };
-  // Each call is a run of its own, also of the same words.
-  return { client, model, thinking, runTimeoutSeconds: timeout, limits, idempotencyKey: randomUUID() };
+  return { client, model, thinking, runTimeoutSeconds: timeout, limits };
 }
 
 function resultCode({ status, refusal }: SubAgentResult): number {

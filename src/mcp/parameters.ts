@@ -17,7 +17,6 @@ const MESSAGES_IN_LIST_MAX = 20;
 export const LOG_MAX = 200;
 export const LOG_DEFAULT = 20;
 const WAIT_SECONDS_MAX = 600;
-const COUNT_MAX = 100_000_000;
 export const WAIT_SECONDS_DEFAULT = 30;
 /** Some clients give a call up after a minute. */
 export const AGENT_WAIT_SECONDS_DEFAULT = 50;
@@ -45,26 +44,26 @@ const TARGET = 'Its number, run id, session key or label, or "last".';
 const among = (values: readonly string[]) => z.string().meta({ enum: [...values] });
 
 const mode = z.enum(HANDOVER_MODES);
+const fromZero = z.number().min(0).optional();
 
-/** What of the caller's conversation a sub-agent is handed. */
+/** What of the caller's conversation a sub-agent is handed: a mode, or more. */
 export const CONTEXT_PARAMETER = z
   .union([
     mode,
     z.strictObject({
       mode: mode.optional(),
-      recentN: count(COUNT_MAX, 'The newest messages, in whole turns.', 0).optional(),
-      includeSystem: flag('Also what the client has put in.').optional(),
-      maxChars: count(COUNT_MAX, '0: as much as can be taken.', 0).optional(),
-      session: word('The id of another session.').optional(),
+      recentN: fromZero,
+      includeSystem: z.boolean().optional(),
+      maxChars: fromZero,
+      session: z.string().optional(),
     }),
   ])
-  .describe('What of this conversation it is handed; default none.');
+  .describe('What it is handed of this conversation, or of a session by its id; recentN: messages.');
 
 /** Of `sessions_spawn`. `agentIds`: what it accepts now. */
 export function spawnParameters(agentIds: readonly string[]) {
   return z.strictObject({
-    task: word('All of it: the sub-agent knows nothing of this conversation but for "context".'),
-    context: CONTEXT_PARAMETER.optional(),
+    task: word('All of it: the sub-agent knows nothing of this conversation but "context".'),
     label: word('A short name.').optional(),
     agentId: among(agentIds).optional(),
     client: z.enum(CLIENT_NAMES).optional(),
@@ -74,6 +73,7 @@ export function spawnParameters(agentIds: readonly string[]) {
     cleanup: z.enum(['delete', 'keep']).describe('delete: archive once the result is delivered.').optional(),
     worktree: z.enum(WORKTREE_MODES).describe('To work in a git worktree of its own.').optional(),
     idempotencyKey: word('The same key again is the same run.').optional(),
+    context: CONTEXT_PARAMETER.optional(),
   });
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
@@ -29,7 +30,7 @@ export type AgentSetting = {
   readonly world: RunsWorld;
   readonly requester: Requester;
   /** Client, model, limits, hand-over and the like. */
-  readonly request: Omit<SpawnRequest, 'task' | 'profile'>;
+  readonly request: Omit<SpawnRequest, 'task' | 'profile' | 'idempotencyKey'>;
   /** Until when a call waits, in milliseconds since 1970; null: until its end. */
   readonly untilMs: number | null;
   /** Ends the wait. */
@@ -118,7 +119,9 @@ export abstract class SubAgent {
   protected start(task: string, context: string): Promise<SubAgentResult> {
     const { world, requester, request } = this.setting;
     const handover = withText(request.handover, context);
-    const asked = { ...request, task, profile: this.kind, handover };
+    // Each call is a run of its own, also of the same words.
+    const own = { profile: this.kind, handover, idempotencyKey: randomUUID() };
+    const asked = { ...request, task, ...own };
     return this.perform(task, () => {
       const answer = spawnRun(asked, requester, world);
       return answer.status === 'accepted' ? { runId: answer.runId, turn: 1 } : answer;
@@ -143,14 +146,14 @@ export abstract class SubAgent {
     const said = saidIn(turn, this.setting.world);
     const hasOutput = this._status === 'completed' || this._status === 'incomplete';
     const output = hasOutput ? this.finish(redactSecrets(said), files, run) : '';
-    this._action_plan = this.actionPlan(task, output);
+    this._action_plan = this.actionPlan(redactSecrets(task), output);
     return {
       status: this._status,
       output,
       actionPlan: this._action_plan,
       ...this.outcome(output, files, calls.length),
       toolCalls: [...calls],
-      errors: errorsOf(turn, this._status, this.nothingSaid),
+      errors: errorsOf(turn, this._status),
       executionTimeMs: runtimeMs(turn, this.setting.world.now().getTime()) ?? 0,
       tokenUsage: {
         input: turn.usage.inputTokens,
@@ -213,7 +216,6 @@ export abstract class SubAgent {
     return { calls, files: evidence.files() };
   }
 
-  protected abstract readonly nothingSaid: string;
   /** What was said, as its reader is given it. */
   protected abstract finish(said: string, files: readonly SeenFile[], run: Run): string;
   protected abstract actionPlan(task: string, output: string): ActionPlan | null;
@@ -227,7 +229,6 @@ export abstract class SubAgent {
 /** Looks, and answers one question; each file that it names and has not read is marked (R15, R20). */
 export class ExploreAgent extends SubAgent {
   protected readonly kind = 'explore';
-  protected readonly nothingSaid = 'No answer was given';
 
   protected finish(said: string, files: readonly SeenFile[], { cwd }: Run): string {
     return markUnverified(said, files, cwd, isFile);
@@ -252,7 +253,6 @@ export class ExploreAgent extends SubAgent {
 /** Writes a plan and changes it by what is said of it; may have something explored, and nothing else (R8, R9, R21). */
 export class PlanAgent extends SubAgent {
   protected readonly kind = 'plan';
-  protected readonly nothingSaid = 'No plan content generated';
 
   draftPlan(task: string, context = ''): Promise<SubAgentResult> {
     return this.start(task, context);
@@ -407,8 +407,8 @@ function saidIn(turn: Turn, { paths }: RunsWorld): string {
   return report?.result ?? turn.result ?? '';
 }
 
-function errorsOf(turn: Turn, status: AgentStatus, nothingSaid: string): string[] {
+function errorsOf(turn: Turn, status: AgentStatus): string[] {
   if (status === 'completed') return [];
   if (!isTerminal(turn.state)) return [`it is still ${turn.state}`];
-  return [redactSecrets(endReason(turn) ?? nothingSaid)];
+  return [redactSecrets(endReason(turn) ?? 'the answer is empty')];
 }

@@ -33,7 +33,7 @@ export function chooseSession(
   requester: Requester,
   world: RunsWorld,
 ): SessionChoice {
-  if (wanted !== undefined) return named(wanted, requester, world);
+  if (wanted) return named(wanted, requester, world);
   if (requester.client === null) return requester.session === null ? newestHere(requester, world) : UNKNOWN;
   const { storedSessionVariable = '' } = clientNamed(requester.client).caller;
   const own = world.env[storedSessionVariable];

@@ -1,5 +1,6 @@
 import { framed, inertLines } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
+import { acknowledgeTurns } from '../delivery/deliver.ts';
 import { agentStatus } from '../model/profile.ts';
 import { isTerminal } from '../model/turn.ts';
 import { readRuns } from '../store/rows.ts';
@@ -47,6 +48,10 @@ export async function draftPlan(task: string, explorers: number, setting: AgentS
   const found = await exploreTogether(task, explorers, setting);
   const unfinished = found.find(({ result }) => !isOver(result) || result.status === 'cancelled');
   if (unfinished !== undefined) return { plan, result: unfinished.result };
+  markTold(
+    found.map(({ result }) => result),
+    setting,
+  );
   const asking = (feedback: string | null): AgentSetting => ({
     ...setting,
     onStart: (turn) => {
@@ -62,7 +67,16 @@ export async function draftPlan(task: string, explorers: number, setting: AgentS
   const agent = new PlanAgent('plan', asking(null)).resume(draft);
   const result = await agent.refine('Add what it lacks.', draft.text, lacking);
   plan = settled(plan, result, null, world);
-  return { plan, result: result.output === '' && result.run !== null && isOver(result) ? drafted : result };
+  if (!isOver(result)) return { plan, result };
+  const [told, other] = result.output === '' ? [drafted, result] : [result, drafted];
+  markTold([other], setting);
+  return { plan, result: told };
+}
+
+/** Whoever asked is told of the plan alone, and not of what it was made of. */
+function markTold(results: readonly SubAgentResult[], { requester, world }: AgentSetting): void {
+  const turns = results.flatMap(({ run }) => run ?? []);
+  if (turns.length > 0) acknowledgeTurns(turns, requester, world);
 }
 
 /** The next version, by what a person says of the current one; a refinement that fails leaves the plan as it is. */
