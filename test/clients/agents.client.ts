@@ -115,6 +115,19 @@ for (const name of CLIENT_NAMES) {
       expect(await processesOf(workspace)).toEqual([]);
     });
 
+    test('what a plan has had explored counts as read, with its lines', async () => {
+      const { call } = USAGE[name];
+      const asks = calls(call('explore', { query: 'Where is the bridge?' }));
+      play('bridge.txt:2 has it', (request) =>
+        textOf(request).includes('EXPLORATION RESULTS ===') ? say(planOf('build')) : asks,
+      );
+      const said = JSON.parse(await user.program('plan', '--json', ...flags, 'Build a bridge.')) as Json;
+      expect(said).toMatchObject({
+        status: 'completed',
+        artifacts: { filesRead: [{ path: bridge(), lines: [{ from: 1 }] }], toolCallsCount: 1 },
+      });
+    });
+
     test('a plan is drafted, refined in the same session and approved, on a terminal', async () => {
       play('', (request) =>
         say(planOf(textOf(request).includes('Name the tests') ? 'the second' : 'the first')),
