@@ -123,13 +123,19 @@ function newest<T extends RunWithMessages>(runs: readonly T[]): T | undefined {
 
 /** Why a run cannot be called so: the label would be read as something else; undefined when it can. */
 export function labelProblem(label: string): string | undefined {
-  const isWord = ['last', 'all', 'project', '*'].includes(label);
-  const isName = /^(?:#?\d+$|id:|agent:.*:subagent:)/.test(label) || idPrefix(label) !== undefined;
-  if (!isWord && !isName) return undefined;
-  const read = isWord
-    ? 'that word has a meaning of its own'
-    : "it reads as a run's number, id or session key";
-  return `Cannot call a run "${cutText(oneLine(label), ECHO_LENGTH_MAX)}": ${read}. Choose another label`;
+  const reads: readonly (readonly [isSo: boolean, how: string])[] = [
+    [['last', 'all', 'project', '*'].includes(label), 'that word has a meaning of its own'],
+    [/^#?\d+$/.test(label), "it reads as a run's number"],
+    [/^(?:id:|agent:.*:subagent:)/.test(label), "it reads as a run's id or session key"],
+    [
+      idPrefix(label) !== undefined,
+      `${PREFIX_LENGTH_MIN} or more of 0-9 and a-f read as the beginning of an id`,
+    ],
+  ];
+  const how = reads.find(([isSo]) => isSo)?.[1];
+  return (
+    how && `Cannot call a run "${cutText(oneLine(label), ECHO_LENGTH_MAX)}": ${how}. Choose another label`
+  );
 }
 
 function idPrefix(words: string): string | undefined {
