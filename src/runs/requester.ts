@@ -7,7 +7,7 @@ import { redactSecrets } from '../core/redact.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
-import { RUN_VARIABLE } from '../system/process-identity.ts';
+import { identityIn, isSameProcess, type ProcessIdentity, RUN_VARIABLE } from '../system/process-identity.ts';
 import { isSetAbove, programAbove } from '../system/processes.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import {
@@ -19,7 +19,14 @@ import {
   ruleText,
   withoutEditing,
 } from './model/permissions.ts';
-import { isLive, type Requester, type Run, type RunWithMessages, requesterKey } from './model/run.ts';
+import {
+  attachMark,
+  isLive,
+  type Requester,
+  type Run,
+  type RunWithMessages,
+  requesterKey,
+} from './model/run.ts';
 import { isTerminal, type Turn } from './model/turn.ts';
 import { addRunEvent, readRuns, withRuns } from './store/rows.ts';
 import { getRun, listRuns, type RunListing } from './store/runs.ts';
@@ -198,6 +205,12 @@ export function findByIdAnywhere(words: string, world: RunsWorld): RunMatch<RunL
 /** A turn of the run that waits or works, its announce step too; undefined when all of it is over. */
 export function activeTurn({ id }: Run, paths: StatePaths): Turn | undefined {
   return readRuns(paths, (db) => turnsOf(id, db))?.find(({ state }) => !isTerminal(state));
+}
+
+/** The process of a person who goes on with the run's session in its client. */
+export function attachedProcess({ id }: Run, paths: StatePaths): ProcessIdentity | undefined {
+  const known = identityIn(readTextFile(attachMark(paths, id)) ?? '');
+  return known !== null && isSameProcess(known) ? known : undefined;
 }
 
 /** The run, when it is one of the requester's. */
