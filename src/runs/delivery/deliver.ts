@@ -8,7 +8,6 @@ import { type Announcement, DELIVERY_LENGTH_MAX, deliveryText } from '../model/a
 import { inboxMark, type Requester, type TurnName } from '../model/run.ts';
 import {
   acknowledge,
-  acknowledgeTurn,
   enterListener,
   hasWaiting,
   leaseTurn,
@@ -60,15 +59,19 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   return undefined;
 }
 
-/** Leases a turn's announcement to this owner, whose answer has the reply; false if it is for another session or was delivered. */
-export function holdTurn(
-  turn: TurnName,
+/**
+ * Leases the announcements of these turns to this owner, who shows their results in another way; false if each is for
+ * another session or was delivered. `isUnsaid`: what is shown is not written yet, and acknowledgeDelivery() follows at once.
+ */
+export function holdTurns(
+  turns: readonly TurnName[],
   { session }: Requester,
-  owner: string,
+  { owner, isUnsaid = false }: { readonly owner: string; readonly isUnsaid?: boolean },
   { paths, now }: RunsWorld,
 ): boolean {
-  const untilMs = now().getTime() + LEASE_MS;
-  return withRuns(paths, (db) => leaseTurn(turn, { owner, untilMs, session }, db));
+  const untilMs = now().getTime() + (isUnsaid ? UNSAID_LEASE_MS : LEASE_MS);
+  const lease = (db: Sqlite) => turns.map((turn) => leaseTurn(turn, { owner, untilMs, session }, db));
+  return runsTransaction(paths, lease).includes(true);
 }
 
 /** The holder's delivery was written out: from now on it is held by the owner, whose next call shows whether it arrived. */
@@ -99,17 +102,6 @@ export function acknowledgeDelivery(
   const ids = withRuns(paths, (db) => acknowledge(owner, nowMs, db));
   if (ids.length > 0) unmarkInbox(requester, paths, nowMs);
   return ids;
-}
-
-/** The results of these turns have been shown to the requester's session in another way. */
-export function acknowledgeTurns(
-  turns: readonly TurnName[],
-  { key, session }: Requester,
-  { paths, now }: RunsWorld,
-): void {
-  const nowMs = now().getTime();
-  runsTransaction(paths, (db) => turns.map((turn) => acknowledgeTurn(turn, session, nowMs, db)));
-  unmarkInbox(key, paths, nowMs);
 }
 
 /** What this owner holds has not arrived: it waits again. */
