@@ -118,6 +118,7 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
   const { grantedUsd, budgetLeftUsd } = claim;
   const asked = await askModel(client, prompt, {
     ...options,
+    agentDir: null,
     files: analysisFiles(paths, { id: claim.id, ts: request.ts }),
     model: model ?? null,
     budgetUsd: client.keepsBudget ? grantedUsd : Math.min(options.budgetUsd ?? budgetLeftUsd, budgetLeftUsd),

@@ -1,16 +1,14 @@
 import { rmSync } from 'node:fs';
+import { askClient, NOTHING_SPENT, type Asking as OneQuestion } from '../clients/ask-client.ts';
 import type { Client } from '../clients/client.ts';
-import { type OneShotAnswer, oneShotCommand, readAnswer } from '../clients/client.ts';
-import { endLeftClient, runClientToEnd, type Waiting, writeClientFiles } from '../clients/client-process.ts';
+import { endLeftClient } from '../clients/client-process.ts';
 import { addUsage } from '../clients/reading.ts';
-import { reasonOf } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';
-import type { Environment, StatePaths } from '../core/state-paths.ts';
+import type { StatePaths } from '../core/state-paths.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
-import { analysisFiles, type TurnFiles } from '../runs/model/run.ts';
-import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
-import { readRegularFile } from '../system/files.ts';
-import { isGone, type ProcessIdentity } from '../system/process-identity.ts';
+import { analysisFiles } from '../runs/model/run.ts';
+import type { Usage } from '../runs/model/turn.ts';
+import { isGone } from '../system/process-identity.ts';
 import { abandonedRuns, endAbandonedRun } from './analysis-store.ts';
 import { type AnalysisAnswer, type AnswerResult, readAnalysisAnswer } from './answer.ts';
 import { type AnalysisPrompt, buildRepairPrompt } from './prompt.ts';
@@ -36,15 +34,9 @@ export async function endAbandoned(paths: StatePaths, now: Date): Promise<void> 
   }
 }
 
-type Asking = Pick<Waiting, 'signal'> & {
-  readonly env: Environment;
-  /** Of each turn in its time; they go with it. */
-  readonly files: TurnFiles;
-  readonly model: string | null;
-  /** Of all turns together; a client that can be told is told what is left of it. */
+type Asking = OneQuestion & {
+  /** Of all questions together. */
   readonly budgetUsd: number;
-  /** Told of the client, at each turn. */
-  readonly onStart: (client: ProcessIdentity) => void;
   readonly onProgress: (what: string) => void;
 };
 
@@ -59,16 +51,11 @@ export type Asked =
     }
   | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
 
-const ANSWER_TIMEOUT_MS = 180_000;
 const REASON_LENGTH_MAX = 500;
-/** Messages of clients are cut at 300; see clients/reading.ts. */
-const CUT_REASON_LENGTH_MIN = 299;
-/** Of a run whose client was never started. */
-const NOTHING_SPENT: Usage = { ...NO_USAGE, costUsd: 0 };
 
 /** One question, and one more when the answer cannot be used. Never throws. */
 export async function askModel(client: Client, prompt: AnalysisPrompt, asking: Asking): Promise<Asked> {
-  const first = await askOnce(client, prompt.text, asking);
+  const first = await askClient(client, prompt.text, asking);
   if (first.kind === 'failed') return first;
   const read = readAnalysisAnswer(first.text, prompt.groups);
   if (read.kind === 'valid') return answered(read.answer, [], first.usage);
@@ -79,7 +66,7 @@ export async function askModel(client: Client, prompt: AnalysisPrompt, asking: A
   const budgetUsd = asking.budgetUsd - spentUsd;
   const second =
     budgetUsd > 0
-      ? await askOnce(client, buildRepairPrompt(prompt, first.text, problems), { ...asking, budgetUsd })
+      ? await askClient(client, buildRepairPrompt(prompt, first.text, problems), { ...asking, budgetUsd })
       : undefined;
   const usage = second === undefined ? first.usage : added(first.usage, second.usage);
   const again = second?.kind === 'answered' ? readAnalysisAnswer(second.text, prompt.groups) : undefined;
@@ -102,42 +89,6 @@ function concluded(read: AnswerResult, usage: Usage, failure?: string): Asked {
 
 function answered(answer: AnalysisAnswer, dropped: readonly string[], usage: Usage): Asked {
   return { kind: 'answered', answer, dropped: [...dropped, ...answer.refused.map(redactSecrets)], usage };
-}
-
-/** One run of the client in a new, empty, private directory. What was never started has cost nothing. */
-async function askOnce(client: Client, prompt: string, asking: Asking): Promise<OneShotAnswer> {
-  let usage = NOTHING_SPENT;
-  const onStart = (started: ProcessIdentity) => {
-    usage = NO_USAGE;
-    asking.onStart(started);
-  };
-  const answer = await askClient(client, prompt, { ...asking, onStart })
-    .finally(() => rmSync(asking.files.directory, { recursive: true, force: true }))
-    .catch(reasonOf);
-  if (typeof answer === 'string') return { kind: 'failed', reason: withoutSecrets(answer), usage };
-  return answer.kind === 'answered' ? answer : { ...answer, reason: withoutSecrets(answer.reason) };
-}
-
-/** The answer, or why there is none. @throws Error when the client cannot be started. */
-async function askClient(client: Client, prompt: string, asking: Asking): Promise<OneShotAnswer | string> {
-  const { env, files, model, budgetUsd, ...waiting } = asking;
-  const user = { env, agentDir: null, cwd: null, read: readRegularFile };
-  const question = { prompt, model, route: client.route(user, model), budgetUsd, directory: files.home };
-  const command = oneShotCommand(client, question);
-  writeClientFiles(files, command);
-  const end = await runClientToEnd(
-    { command, files, cwd: files.home, env, passedOn: [] },
-    { ...waiting, polite: client.politeSignal, timeoutMs: ANSWER_TIMEOUT_MS },
-  );
-  if (end.kind === 'exited') return readAnswer(client, end);
-  return end.kind === 'timed-out'
-    ? `${client.name} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`
-    : `${client.name} gave no answer: ${end.reason}`;
-}
-
-/** A message may have been cut within a secret, of which the rest has no known shape: then its last word goes. */
-function withoutSecrets(reason: string): string {
-  return redactSecrets(reason.length < CUT_REASON_LENGTH_MIN ? reason : reason.replace(/\S*$/, '…'));
 }
 
 /** Of the tokens what is known; a cost of which a part is not known is not known. */

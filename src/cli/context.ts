@@ -40,6 +40,8 @@ export type CliContext = {
   readonly isPrompt?: true;
   /** Asks a question that is answered with yes or no. */
   readonly confirm: (question: string) => Promise<boolean>;
+  /** Asks for a line of text; undefined when there is none: the input has ended, or Ctrl-C was typed. */
+  readonly ask: (question: string) => Promise<string | undefined>;
   /** What shows that an agent runs this and not a person; undefined when nothing does. */
   readonly agentMark: () => string | undefined;
   readonly setExitCode: (code: number) => void;
@@ -202,16 +204,21 @@ export function endCommand(exitCode: number, context: CliContext): never {
 }
 
 /** Asks a question on the terminal that is answered with y or n; everything else, the end of the input too, is no. */
-export function confirmOnTerminal(question: string): Promise<boolean> {
+export async function confirmOnTerminal(question: string): Promise<boolean> {
+  return /^\s*y(?:es)?\s*$/i.test((await askOnTerminal(`${question} [y/N] `)) ?? '');
+}
+
+/** Asks for a line on the terminal; undefined at the end of the input, and upon Ctrl-C. */
+export function askOnTerminal(question: string): Promise<string | undefined> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
     lines.once('SIGINT', () => lines.close());
     let answer: string | undefined;
     lines.once('close', () => {
       if (answer === undefined) process.stderr.write('\n'); // The question's line has not ended.
-      resolve(/^\s*y(?:es)?\s*$/i.test(answer ?? ''));
+      resolve(answer);
     });
-    lines.question(`${question} [y/N] `, (given) => {
+    lines.question(question, (given) => {
       answer = given;
       lines.close();
     });

@@ -14,12 +14,14 @@ import { becomeLongLived, currentDirectory } from '../system/process-identity.ts
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { analyzeCommand } from './analyze.ts';
 import { configCommand } from './config.ts';
-import { type CliContext, confirmOnTerminal, EXIT, newCommand, PROGRAM } from './context.ts';
+import { askOnTerminal, type CliContext, confirmOnTerminal, EXIT, newCommand, PROGRAM } from './context.ts';
 import { applyCommand, dismissCommand, undoCommand } from './decide.ts';
 import { errorsCommand } from './errors.ts';
+import { exploreCommand } from './explore.ts';
 import { importCommand } from './import.ts';
 import { installCommand, uninstallCommand } from './install.ts';
 import { cutToWidth } from './output.ts';
+import { planCommand } from './plan.ts';
 import { doctorCommand, statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
@@ -81,7 +83,15 @@ function watchedOutput() {
 const COMMANDS: readonly ((context: CliContext) => Command)[] = [
   ...[installCommand, uninstallCommand, doctorCommand, statusCommand],
   ...[analyzeCommand, suggestionsCommand, applyCommand, dismissCommand, undoCommand],
-  ...[importCommand, subagentsCommand, errorsCommand, configCommand, hookCommand],
+  ...[
+    importCommand,
+    subagentsCommand,
+    exploreCommand,
+    planCommand,
+    errorsCommand,
+    configCommand,
+    hookCommand,
+  ],
 ];
 
 /** Without an action of its own: called alone it shows its help, and a word that it does not know is an error. */
@@ -120,6 +130,7 @@ function processContext(
     colours: pc.createColors(wantsColour(env, stdout.isTTY === true)),
     isInteractive: process.stdin.isTTY === true && stdout.isTTY === true,
     confirm: confirmOnTerminal,
+    ask: askOnTerminal,
     agentMark: () => agentMark(env),
     setExitCode,
     now: () => new Date(),
@@ -237,6 +248,7 @@ function contextOf(
     isInteractive: false,
     isPrompt: true,
     confirm: async () => false,
+    ask: async () => undefined,
     agentMark: () => agentMark(ofSession),
     setExitCode: () => {},
     now: () => now,

@@ -3,11 +3,12 @@ import type { Environment } from '../core/state-paths.ts';
 import { ASKS_FIRST, type PermissionMode, type Permissions } from '../runs/model/permissions.ts';
 import type { Thinking } from '../runs/model/run.ts';
 import type { SaidOrDone } from '../runs/model/run-log.ts';
-import { NO_TOOLS, type ToolPolicy } from '../runs/model/tool-policy.ts';
+import { NO_TOOLS, type ToolName, type ToolPolicy } from '../runs/model/tool-policy.ts';
 import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
 import { type ClientUser, PASSED_ON, type Route } from './route.ts';
 import type { McpRegistration } from './server-entry.ts';
+import type { SessionStore } from './sessions.ts';
 import {
   type HookCall,
   type McpServer,
@@ -50,6 +51,8 @@ export type Client = {
   readonly ruleGaps: (permissions: Permissions) => readonly string[];
   /** It asks before it reads, so that reading has to be permitted. */
   readonly asksToRead?: boolean;
+  /** What it reads by where nothing may be changed, besides `read`: commands, in a sandbox that writes nothing. */
+  readonly readsBy?: readonly ToolName[];
   /** It does not tell which calls its sandbox refused. */
   readonly hidesRefusals?: boolean;
 
@@ -66,6 +69,8 @@ export type Client = {
   readonly reader: (start: ReaderStart) => TurnReader;
   /** A call of one of its tools, as hooks are told of it. */
   readonly hookCalls: (call: HookCall) => readonly HookCall[];
+  /** Its user's sessions. */
+  readonly sessions: SessionStore;
   /** Exit codes of commands by the ids of their calls, where its output does not have them. Never throws. */
   readonly exitCodes?: (runDirectory: string) => ExitCodes;
 
@@ -114,6 +119,8 @@ type ClientCaller = {
   readonly marks: Readonly<Record<string, '1' | 'any'>>;
   /** The variable with the session's id, where hooks of ours can reach that session. */
   readonly sessionVariable?: string;
+  /** The variable with the id under which its store has that session, if it sets one for its tools. */
+  readonly storedSessionVariable?: string;
   /** As it calls itself when it connects to an MCP server; measured. */
   readonly mcpName: string;
   /** The model that the session works with, by its record or the environment; null: nobody says. */
@@ -243,6 +250,9 @@ export type OneShotAnswer =
   /** `reason`: one line in the client's own words where it has any. */
   | { readonly kind: 'failed'; readonly reason: string; readonly usage: Usage };
 
+type Question = Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'> &
+  Partial<Pick<TurnRequest, 'agentDir'>>;
+
 /** The instructions take the place of the client's own, which speak of tools that are not there. */
 const ONCE: TurnSession = {
   kind: 'once',
@@ -257,11 +267,11 @@ const ONCE: TurnSession = {
  */
 export function oneShotCommand(
   client: Client,
-  { budgetUsd, ...request }: Pick<TurnRequest, 'prompt' | 'model' | 'route' | 'budgetUsd' | 'directory'>,
+  { budgetUsd, agentDir = null, ...request }: Question,
 ): TurnCommand {
   return turnCommand(client, {
     ...request,
-    ...{ session: ONCE, thinking: null, mcp: null, agentDir: null, cwd: request.directory },
+    ...{ session: ONCE, thinking: null, mcp: null, agentDir, cwd: request.directory },
     ...{ policy: NO_TOOLS, permissions: ASKS_FIRST, budgetUsd: client.keepsBudget ? budgetUsd : null },
   });
 }

@@ -36,6 +36,8 @@ export type McpServer = {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** How long a call of its tools may take. */
+  readonly timeoutMs: number;
 };
 
 /** Our own server for a child, and which of its tools the child is let to see, by their names there. */

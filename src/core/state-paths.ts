@@ -48,6 +48,10 @@ function pathsBelow(home: string, executable: string) {
     /** A file named after each requester that has announcements waiting: hooks look no further without it. */
     inboxMarks: `${home}/inbox`,
     worktrees: `${home}/worktrees`,
+    /** Drafts with all their versions, and approved plans. */
+    plans: `${home}/plans`,
+    /** Summaries of conversations, as a model gave them; the oldest go. */
+    summaries: `${home}/summaries`,
   };
 }
 

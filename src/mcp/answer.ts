@@ -4,14 +4,27 @@ import { inertLines, inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cutText } from '../core/text.ts';
-import { turnFiles } from '../runs/model/run.ts';
+import { handoverLine } from '../runs/model/handover.ts';
+import { type Requester, type TurnName, turnFiles } from '../runs/model/run.ts';
 import { isShown, type LogEntry } from '../runs/model/run-log.ts';
 import { isoTime } from '../runs/model/stats.ts';
 import { runtimeMs, type Usage } from '../runs/model/turn.ts';
 import { eventView, runFacts } from '../runs/read-log.ts';
 import type { RunEvent } from '../runs/store/rows.ts';
 import type { RunListing } from '../runs/store/runs.ts';
-import type { Refusal } from '../runs/world.ts';
+import type { Refusal, RunsWorld } from '../runs/world.ts';
+
+/** What a tool may use while it runs. */
+export type ToolCall = {
+  readonly world: RunsWorld;
+  readonly requester: Requester;
+  /** The client has given up. */
+  readonly signal: AbortSignal;
+  /** Tells the client that it is worth waiting. */
+  readonly progress: (message: string) => void;
+  /** The reply of this turn stands in the answer, so that it need not be told as well. */
+  readonly holdTurn: (turn: TurnName) => void;
+};
 
 /** Ends a call with a refusal: what is wrong with it, in one line. */
 export class RefusedCall extends Error {
@@ -24,7 +37,7 @@ export class RefusedCall extends Error {
 }
 
 /** The answer of an action. @throws RefusedCall when it was refused */
-export function unlessRefused<T extends { readonly status: string }>(answer: T): Exclude<T, Refusal> {
+export function unlessRefused<T extends object>(answer: T): Exclude<T, Refusal> {
   if ('error' in answer) throw new RefusedCall(String(answer.error), (answer as unknown as Refusal).status);
   return answer as Exclude<T, Refusal>;
 }
@@ -129,6 +142,7 @@ export function infoView(
     cwd: run.cwd,
     enforcementGaps: run.gaps,
     warning: run.warning === null ? null : lineText(run.warning),
+    context: run.handover === null ? null : lineText(handoverLine(run.handover)),
     events: known.events.map((event) => eventView(event, lineText)),
   };
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { asRecord } from '../core/guards.ts';
+import { EXPLORERS_MAX } from '../runs/context/planning.ts';
+import { HANDOVER_MODES } from '../runs/model/handover.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
 import { RefusedCall } from './answer.ts';
@@ -16,6 +18,8 @@ export const LOG_MAX = 200;
 export const LOG_DEFAULT = 20;
 const WAIT_SECONDS_MAX = 600;
 export const WAIT_SECONDS_DEFAULT = 30;
+/** Some clients give a call up after a minute. */
+export const AGENT_WAIT_SECONDS_DEFAULT = 50;
 
 /** The actions of `subagents`, each with the parameters that mean something for it. */
 const ACTIONS = {
@@ -39,10 +43,27 @@ const TARGET = 'Its number, run id, session key or label, or "last".';
 /** Only advertised: the spawn itself refuses other values, with its own message. */
 const among = (values: readonly string[]) => z.string().meta({ enum: [...values] });
 
+const mode = z.enum(HANDOVER_MODES);
+const fromZero = z.number().min(0).optional();
+
+/** What of the caller's conversation a sub-agent is handed: a mode, or more. */
+export const CONTEXT_PARAMETER = z
+  .union([
+    mode,
+    z.strictObject({
+      mode: mode.optional(),
+      recentN: fromZero,
+      includeSystem: z.boolean().optional(),
+      maxChars: fromZero,
+      session: z.string().optional(),
+    }),
+  ])
+  .describe('What it is handed of this conversation, or of a session by its id; recentN: messages.');
+
 /** Of `sessions_spawn`. `agentIds`: what it accepts now. */
 export function spawnParameters(agentIds: readonly string[]) {
   return z.strictObject({
-    task: word('All of it: the sub-agent knows nothing of this conversation.'),
+    task: word('All of it: the sub-agent knows nothing of this conversation but "context".'),
     label: word('A short name.').optional(),
     agentId: among(agentIds).optional(),
     client: z.enum(CLIENT_NAMES).optional(),
@@ -52,8 +73,29 @@ export function spawnParameters(agentIds: readonly string[]) {
     cleanup: z.enum(['delete', 'keep']).describe('delete: archive once the result is delivered.').optional(),
     worktree: z.enum(WORKTREE_MODES).describe('To work in a git worktree of its own.').optional(),
     idempotencyKey: word('The same key again is the same run.').optional(),
+    context: CONTEXT_PARAMETER.optional(),
   });
 }
+
+const AGENT_PARAMETERS = {
+  context: mode.describe('What of this conversation it is handed.').optional(),
+  client: z.enum(CLIENT_NAMES).optional(),
+  model: word('As the client names it.').optional(),
+  timeoutSeconds: amount(`How long to wait; default ${AGENT_WAIT_SECONDS_DEFAULT}.`)
+    .max(WAIT_SECONDS_MAX)
+    .optional(),
+};
+
+export const EXPLORE_PARAMETERS = z.strictObject({
+  query: word('What to find out; all that is needed to understand it.'),
+  ...AGENT_PARAMETERS,
+});
+
+export const PLAN_PARAMETERS = z.strictObject({
+  task: word('What is to be planned.'),
+  explore: count(EXPLORERS_MAX, 'So many agents first explore at once. Default 0.', 0).optional(),
+  ...AGENT_PARAMETERS,
+});
 
 export const LIST_PARAMETERS = z.strictObject({
   limit: count(LIST_MAX, `How many, newest first. Default ${LIST_DEFAULT}.`).optional(),

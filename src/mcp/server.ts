@@ -19,16 +19,18 @@ import {
 } from '../runs/delivery/deliver.ts';
 import { agentOfKey, type Requester, type TurnName } from '../runs/model/run.ts';
 import { reconcileAndArchive } from '../runs/reconcile.ts';
-import { refuseInside, requesterHere } from '../runs/requester.ts';
+import { planAround, refuseInside, requesterHere, requesterOf } from '../runs/requester.ts';
 import { agentsFor } from '../runs/spawn.ts';
 import { isInsideRun, type RunsWorld } from '../runs/world.ts';
-import { errorResult, RefusedCall, valueResult } from './answer.ts';
-import { describeTools, INSTRUCTIONS, type ToolCall, toolsFor } from './tools.ts';
+import { errorResult, RefusedCall, type ToolCall, valueResult } from './answer.ts';
+import { describeTools, INSTRUCTIONS, toolsFor } from './tools.ts';
 
 /** Two clients cut an answer that is much longer than this. */
 const PARCEL_LENGTH_MAX = 12_000;
 /** News go with an answer that leaves them room: clients cut what is long, and what is cut would count as read. */
 const ANSWER_LENGTH_WITH_NEWS_MAX = 8000;
+/** The one tool of a plan run. */
+const EXPLORE = 'explore';
 /** Some clients take each such message as a reason to wait longer; none needs them often. */
 const PROGRESS_EVERY_MS = 5000;
 
@@ -42,7 +44,11 @@ function newConnection(world: RunsWorld, clientName: string | undefined) {
   const client = clientConnecting(clientName);
   const id = randomUUID();
   const session = world.env[client?.caller.sessionVariable ?? ''] || `mcp-${id}`;
-  const requester: Requester = { ...requesterHere(world), client: client?.name ?? null, session };
+  const plan = planAround(world);
+  const requester: Requester =
+    plan === undefined
+      ? { ...requesterHere(world), client: client?.name ?? null, session }
+      : requesterOf(plan);
   let isEntered = false;
   let parcels = 0;
   /** The owners of deliveries that are not acknowledged yet. */
@@ -83,7 +89,8 @@ function newConnection(world: RunsWorld, clientName: string | undefined) {
 }
 
 /**
- * The server of one connection, not yet connected. A sub-agent is told of no tool, and refused what it calls. `gone`: the
+ * The server of one connection, not yet connected. A sub-agent is told of no tool, and refused what it
+ * calls; a plan run has `explore` alone. `gone`: the
  * client has gone, so that nobody waits for an answer any more; `calls`: holds every call until it is answered.
  */
 export function newServer(world: RunsWorld, gone: AbortSignal, calls: Set<Promise<unknown>>): Server {
@@ -92,6 +99,8 @@ export function newServer(world: RunsWorld, gone: AbortSignal, calls: Set<Promis
     { name: 'self-generation', version: VERSION },
     { capabilities: { tools: {} }, ...(isInside ? {} : { instructions: INSTRUCTIONS }) },
   );
+  /** What a plan run may use. */
+  const isLetThrough = (tool: string) => tool === EXPLORE && planAround(world) !== undefined;
   server.onerror = (error) => complain('understand the client', error);
   let connection: Connection | undefined;
   const connected = () => {
@@ -99,14 +108,14 @@ export function newServer(world: RunsWorld, gone: AbortSignal, calls: Set<Promis
     return connection;
   };
   server.setRequestHandler(ListToolsRequestSchema, () => {
-    if (isInside) return { tools: [] };
+    if (isInside) return { tools: describeTools([]).filter(({ name }) => isLetThrough(name)) };
     const { agents } = agentsFor(agentOfKey(connected().requester.key), world);
     return { tools: describeTools(agents.map(({ id }) => id)) };
   });
   server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given, _meta } }, extra) => {
     const tool = toolsFor([]).find((one) => one.name === name);
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name}"`);
-    if (isInside) {
+    if (isInside && !isLetThrough(name)) {
       const { error, status } = refuseInside(name, 'mcp', world);
       return errorResult(new RefusedCall(error, status));
     }

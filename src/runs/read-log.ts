@@ -1,8 +1,9 @@
+import type { AgentEvent } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { GrowingFile, readTail } from '../system/lines.ts';
 import { archivedNames } from './archive.ts';
 import { isLive, type Run, type RunWithTurn, turnFiles } from './model/run.ts';
-import { type LogEntry, type LogWriter, logWriter, toLogEntries } from './model/run-log.ts';
+import { type LogEntry, logWriter, toLogEntries } from './model/run-log.ts';
 import { isoTime } from './model/stats.ts';
 import { NO_USAGE, runtimeMs, type Turn } from './model/turn.ts';
 import { queuePosition } from './store/queue.ts';
@@ -33,11 +34,10 @@ export function readLog(run: Run, { paths }: Pick<RunsWorld, 'paths'>): readonly
     (isSaid ? said : done).push(entry, position++);
   };
   for (const turn of turns) {
-    const { directory, output } = turnFiles(paths, run.id, turn.number);
     if (turn.launchedAtMs === null) continue;
     const writer = logWriter(keep);
     writer.push({ kind: 'user', text: askedIn(turn, run) });
-    for (const file of [...archivedNames(output, directory), output]) readOutput(file, run, writer);
+    readTurnEvents(run, turn.number, { paths }, { onEvent: writer.push, onFileEnd: writer.end });
   }
   const kept = [...said.entries, ...done.entries].sort((one, other) => one.position - other.position);
   return kept.map(({ entry }) => entry);
@@ -64,21 +64,32 @@ function askedIn({ kind, message }: Turn, { task }: Run): string {
   return kind === 'send' ? message : (message.split('\n', 1)[0] ?? '');
 }
 
-function readOutput(path: string, run: Run, writer: LogWriter): void {
-  const file = open(path);
-  if (file === undefined) return;
-  try {
-    const reader = readerOf(run);
-    const onLine = (line: string) => {
-      for (const event of reader.read(line)) writer.push(event);
-    };
-    // As much as there is by now; what is being written while this reads is of another call.
-    for (let left = file.bytes(); left > 0; left -= READ_BYTES) file.read(onLine, READ_BYTES);
-    file.readRest(onLine);
-  } finally {
-    file.close();
+type EventSink = { readonly onEvent: (event: AgentEvent) => void; readonly onFileEnd?: () => void };
+
+/** What the client has written in a turn of a run, by now, archived or not. @throws Error that says which file cannot be read. */
+export function readTurnEvents(
+  run: Run,
+  turn: number,
+  { paths }: Pick<RunsWorld, 'paths'>,
+  { onEvent, onFileEnd }: EventSink,
+): void {
+  const { directory, output } = turnFiles(paths, run.id, turn);
+  for (const path of [...archivedNames(output, directory), output]) {
+    const file = open(path);
+    if (file === undefined) continue;
+    try {
+      const reader = readerOf(run);
+      const onLine = (line: string) => {
+        for (const event of reader.read(line)) onEvent(event);
+      };
+      // As much as there is by now; what is being written while this reads is of another call.
+      for (let left = file.bytes(); left > 0; left -= READ_BYTES) file.read(onLine, READ_BYTES);
+      file.readRest(onLine);
+    } finally {
+      file.close();
+    }
+    onFileEnd?.();
   }
-  writer.end();
 }
 
 function open(path: string): GrowingFile | undefined {

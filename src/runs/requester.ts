@@ -19,6 +19,7 @@ import {
   ruleText,
   withoutEditing,
 } from './model/permissions.ts';
+import { EXPLORE_TOOL } from './model/profile.ts';
 import {
   attachMark,
   isLive,
@@ -27,7 +28,8 @@ import {
   type RunWithMessages,
   requesterKey,
 } from './model/run.ts';
-import { isTerminal, type Turn } from './model/turn.ts';
+import { isToolAllowed } from './model/tool-policy.ts';
+import { isTerminal, type Turn, turnMark } from './model/turn.ts';
 import { addRunEvent, readRuns, withRuns } from './store/rows.ts';
 import { getRun, listRuns, type RunListing } from './store/runs.ts';
 import { turnsOf } from './store/turns.ts';
@@ -76,6 +78,25 @@ export function refuseInside(action: string, actor: string, world: RunsWorld): R
   if (pathExists(paths.runsDatabase)) orLogged(runId ?? '', paths, note); // Without one there is no run.
   const error = `${action} is not allowed from sub-agent sessions: say in your result what is to be done`;
   return { status: 'forbidden', error };
+}
+
+/** The run that this process is part of, where that is a plan which may have something looked up just now. */
+export function planAround({ env, paths }: RunsWorld): Run | undefined {
+  const mark = env[RUN_VARIABLE] ?? '';
+  const runId = RUN_ID.exec(mark)?.[0];
+  if (runId === undefined) return undefined;
+  const look = (db: Sqlite) => ({ run: getRun(runId, db)?.run, turns: turnsOf(runId, db) });
+  const { run, turns = [] } = readRuns(paths, look) ?? {};
+  const turn = turns.find((one) => turnMark(one) === mark);
+  if (turn === undefined || turn.kind === 'announce') return undefined;
+  const isAtWork = !isTerminal(turn.state) && turn.stop === null;
+  const isPlan = run?.profile?.kind === 'plan' && isToolAllowed(run.policy, EXPLORE_TOOL);
+  return isAtWork && isPlan ? run : undefined;
+}
+
+/** Such a run as who asks: by its own key, so that what comes of it is told to nobody else. */
+export function requesterOf({ childKey, client, cwd }: Run): Requester {
+  return { key: childKey, session: null, client, cwd };
 }
 
 const PREFIX_LENGTH_MIN = 4;

@@ -1,13 +1,14 @@
 import type { AgentOfClient, LoginOf } from '../clients/agent-login.ts';
 import type { Client } from '../clients/client.ts';
 import type { ClientName } from '../core/client-name.ts';
+import { definedOnly } from '../core/guards.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, fingerprint, oneLine } from '../core/text.ts';
 import { type AgentSettings, agentId as idType, type RunSettings } from '../settings/run-settings.ts';
 import type { Handover } from './model/handover.ts';
 import { grantProblem, looksOnly, type Permissions } from './model/permissions.ts';
-import type { ProfileKind, ProfileLimits } from './model/profile.ts';
+import { type Profile, type ProfileKind, type ProfileLimits, profilePolicy } from './model/profile.ts';
 import {
   agentOfKey,
   type Requester,
@@ -41,7 +42,7 @@ export type SpawnRequest = {
   /** What it is for; otherwise any task. */
   readonly profile?: ProfileKind | undefined;
   /** Of the profile, instead of the settings'. */
-  readonly limits?: Partial<ProfileLimits> | undefined;
+  readonly limits?: { readonly [K in keyof ProfileLimits]?: ProfileLimits[K] | undefined } | undefined;
   /** What it is handed of its requester's conversation. */
   readonly handover?: Handover | undefined;
   /** How many files are not committed where it is to work: a worktree of its own does not have them. */
@@ -101,10 +102,17 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   }
 
   const agentTools = agent === undefined ? [] : [agent.tools];
-  const policy = combinePolicies([{ deny: SUBAGENT_DENY, allow: null }, ...agentTools, settings.tools]);
+  const profile = profileOf(request, settings);
+  const base =
+    profile === null
+      ? { deny: SUBAGENT_DENY, allow: null }
+      : profilePolicy(profile.kind, client.readsBy ?? []);
+  const policy = combinePolicies([base, ...agentTools, settings.tools]);
   const grants = { ofSettings: settings.tools.permitted, ofPerson: request.permissions ?? [] };
   const permissions = surroundings.permissionsOf(client.name, grants);
-  const gaps = [...client.gaps(policy), ...ruleGaps(client, permissions, requester)];
+  const unkept = client.gaps(policy);
+  if (profile !== null && unkept.length > 0) return refuse('forbidden', lookingRefusal(client, unkept));
+  const gaps = [...unkept, ...ruleGaps(client, permissions, requester)];
   if (gaps.length > 0 && settings.tools.isStrict) return refuse('forbidden', gapRefusal(client, gaps));
 
   const model = chooseModel(request.model, wantedModels(agent, surroundings), client);
@@ -116,7 +124,8 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const knowsThinking = thinking === null || client.thinking.includes(thinking);
   const release = surroundings.releaseWarningOf(client);
   const rules = surroundings.ungivenRules(agent?.workspace ?? cwd, settings.contextFiles);
-  const worktreeMode = request.worktree ?? settings.worktree;
+  // What only looks needs no tree of its own, which would lack what is not committed.
+  const worktreeMode = request.worktree ?? (profile === null ? settings.worktree : 'never');
   const { uncommitted = 0 } = request;
   const warnings = [
     ...(rules === null ? [] : [rulesWarning(rules, settings)]),
@@ -142,7 +151,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     permissions,
     gaps,
     agentDir,
-    profile: null,
+    profile,
     handover: request.handover?.report ?? null,
     archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
   };
@@ -150,7 +159,12 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
 }
 
 /** Whether the run may change files, so that another one in the same directory would be in its way. */
-export function mayWrite({ policy, permissions }: Pick<Run, 'policy' | 'permissions'>): boolean {
+export function mayWrite({
+  profile,
+  policy,
+  permissions,
+}: Pick<Run, 'profile' | 'policy' | 'permissions'>): boolean {
+  if (profile !== null) return false;
   const tools = ['write', 'edit', 'apply_patch', 'exec'] as const;
   return tools.some((tool) => isToolAllowed(policy, tool)) && !looksOnly(policy, permissions);
 }
@@ -160,7 +174,7 @@ function refuse(status: Refusal['status'], error: string) {
 }
 
 function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
-  const { task, thinking, runTimeoutSeconds, permissions, worktreeProblem } = request;
+  const { task, thinking, runTimeoutSeconds, permissions, limits, worktreeProblem } = request;
   if (task.trim() === '') return 'task is required';
   if (task.length > TASK_LENGTH_MAX)
     return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}; put it into a file and name that`;
@@ -168,6 +182,9 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
     return `Invalid thinking level "${echo(thinking)}". Use one of: ${THINKING_LEVELS.join(', ')}.`;
   if (runTimeoutSeconds !== undefined && !Number.isFinite(runTimeoutSeconds))
     return `Invalid runTimeoutSeconds ${runTimeoutSeconds}: it is a number of seconds, 0 for no limit`;
+  const wrong = Object.entries(limits ?? {}).find(([, most]) => most != null && !(most > 0));
+  if (wrong !== undefined)
+    return `Invalid limit ${wrong.join(' ')}: it is a number above 0, or null for none`;
   const problems = [labelProblem(labelOf(request) ?? ''), ...(permissions ?? []).map(grantProblem)];
   const problem = problems.find((one) => one !== undefined);
   if (problem !== undefined) return problem;
@@ -221,9 +238,26 @@ export function gapRefusal({ name }: Client, gaps: readonly string[]): string {
   );
 }
 
+function lookingRefusal({ name }: Client, gaps: readonly string[]): string {
+  const kept = `${name} cannot be kept from tools that are denied: ${gaps.join(', ')}`;
+  return `${kept}. A run that is only to look is not started so, whatever tools.subagents.strict says: choose another client`;
+}
+
+/** What the run is for; the request's limits stand over those of the settings. */
+function profileOf({ profile: kind, limits = {} }: SpawnRequest, settings: RunSettings): Profile | null {
+  if (kind === undefined) return null;
+  const { maxIterations, maxTokens, maxUsd, maxObservationChars } = settings[kind];
+  const configured = { iterations: maxIterations, tokens: maxTokens, usd: maxUsd };
+  return {
+    kind,
+    limits: { ...configured, observationChars: maxObservationChars, ...definedOnly(limits) },
+  };
+}
+
 /** Less than nothing is none; a fraction is left out. */
-function timeoutSeconds({ runTimeoutSeconds }: SpawnRequest, settings: RunSettings): number {
-  const seconds = Math.floor(runTimeoutSeconds ?? settings.runTimeoutSeconds);
+function timeoutSeconds({ runTimeoutSeconds, profile }: SpawnRequest, settings: RunSettings): number {
+  const configured = profile === undefined ? settings.runTimeoutSeconds : settings[profile].timeoutSeconds;
+  const seconds = Math.floor(runTimeoutSeconds ?? configured);
   return Math.min(Math.max(seconds, 0), TIMEOUT_SECONDS_MAX);
 }
 
@@ -235,7 +269,9 @@ function labelOf({ label }: SpawnRequest): string | null {
 function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
   if (idempotencyKey?.trim()) return `key:${fingerprint(idempotencyKey.trim())}`;
   const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs, worktreeMode, cleanup } = run;
-  const where = [cwd, worktreeMode, cleanup, run.permissions];
+  // Not the text of the hand-over, which is longer by this very call when that is made again.
+  const handedOver = run.handover && [run.handover.mode, run.handover.session];
+  const where = [cwd, worktreeMode, cleanup, run.permissions, run.profile, handedOver];
   return fingerprint(JSON.stringify([task, agentId, client, model, label, thinking, runTimeoutMs, where]));
 }
 

@@ -9,11 +9,20 @@ import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
 import { terminalAbove } from '../system/processes.ts';
 import { findProgram } from '../system/run-command.ts';
 import { releaseWarning } from './client-release.ts';
+import type { Handover, HandoverReport } from './model/handover.ts';
 import { grantProblem, looksOnly } from './model/permissions.ts';
 import { isLive, type Requester, type Run } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { isPerson, labelProblem, ownRun, refusalInside, requesterPermissions } from './requester.ts';
+import {
+  isPerson,
+  labelProblem,
+  ownRun,
+  planAround,
+  refusalInside,
+  requesterOf,
+  requesterPermissions,
+} from './requester.ts';
 import {
   allowlistOf,
   listAgents,
@@ -26,7 +35,7 @@ import {
 import type { SpawnLimits } from './store/limits.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
 import { readRuns, runsTransaction } from './store/rows.ts';
-import { type Insertion, insertRun, type NewRun, runsIn } from './store/runs.ts';
+import { handoverText, type Insertion, insertRun, keepHandover, type NewRun, runsIn } from './store/runs.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
 import { directoryBefore, uncommittedFiles, worktreeProblem } from './workspace/worktree.ts';
 import { checkpoint, type Refusal, type RunsWorld } from './world.ts';
@@ -44,6 +53,8 @@ export type SpawnAnswer =
       readonly queuePosition?: number;
       readonly deduplicated?: boolean;
       readonly resolvedModel?: string;
+      /** What it is handed of a conversation. */
+      readonly handover?: HandoverReport;
     }
   | Refusal;
 
@@ -100,41 +111,61 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
     return { status: 'error', error: `Subagent #${run.number} ${what}: stop it first.` };
   }
   // SAME_CALL although it has a key: a later retry of the same run is another run.
-  const request = requestOf(run);
+  const request = { ...requestOf(run), handover: handoverOf(run, world) };
   const permissions = isPerson(requester, world) ? { permissions: grantsOf(run) } : {};
   return spawn({ ...request, ...permissions }, SAME_CALL, requester, world);
 }
 
-function spawn(
-  request: SpawnRequest,
-  repetition: Repetition,
-  requester: Requester,
-  world: RunsWorld,
-): SpawnAnswer {
+function spawn(asked: SpawnRequest, repetition: Repetition, asker: Requester, world: RunsWorld): SpawnAnswer {
   const askedAtMs = world.now().getTime();
-  const inside = refusalInside('sessions_spawn', world);
+  // One level deep, and nothing but looking: an explore run is let through by the stored profile of the plan that asks.
+  const plan = asked.profile === 'explore' ? planAround(world) : undefined;
+  const inside = plan === undefined ? refusalInside('sessions_spawn', world) : undefined;
   if (inside !== undefined) return inside;
+  const [request, requester] = plan === undefined ? [asked, asker] : [asOf(plan, asked), requesterOf(plan)];
   if (request.permissions !== undefined && !isPerson(requester, world))
     return { status: 'forbidden', error: GRANTED_BY_AGENT };
   const config = loadRunConfig(world.paths);
   if (config.kind === 'refused') return { status: 'error', error: config.error };
   const { settings } = config;
-  const plan = planSpawn(request, surroundings(requester, settings, world));
-  if (plan.kind === 'refused') return plan.refusal;
-  const warnings = [...config.warnings, ...plan.warnings];
+  const around = surroundings(requester, settings, world);
+  const planned = planSpawn(request, plan === undefined ? around : { ...around, ...surroundingsIn(plan) });
+  if (planned.kind === 'refused') return planned.refusal;
+  const warnings = [...config.warnings, ...planned.warnings];
   const { maxQueued, budget } = settings;
   const limits = { maxQueued, budget, undeliveredMax: UNDELIVERED_MAX, ...repetition };
   // One transaction: either the run exists with its place in the queue, or it does not exist.
   const { answer, claimed } = runsTransaction(world.paths, (db) => {
-    const shared = sharedDirectory(plan.run, db);
-    const run = newRun(plan.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
-    const insertion = insertRun(run, plan.spawnKey, limits, db);
-    const claimed = insertion.kind === 'inserted' ? claimTurns(settings, askedAtMs, db) : [];
+    const shared = sharedDirectory(planned.run, db);
+    const run = newRun(planned.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
+    const insertion = insertRun(run, planned.spawnKey, limits, db);
+    if (insertion.kind === 'inserted') keepHandover(run.id, request.handover?.text ?? '', db);
+    // Inside of a plan, its supervisor starts it: a process of the plan's would end with it.
+    const claimed =
+      insertion.kind === 'inserted' && plan === undefined ? claimTurns(settings, askedAtMs, db) : [];
     return { answer: answerOf(insertion, requester, db), claimed };
   });
   checkpoint('after-accept', world.env);
   if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
   return answer;
+}
+
+/** What a plan run asks for: with its own client and model unless others are named, and where it works itself. */
+function asOf({ client, model, thinking, cwd }: Run, request: SpawnRequest): SpawnRequest {
+  const isOwn = request.client === undefined || request.client === client;
+  return {
+    ...request,
+    client: request.client ?? client,
+    model: request.model ?? (isOwn ? (model.resolved ?? undefined) : undefined),
+    thinking: request.thinking ?? thinking ?? undefined,
+    handover: undefined, // No conversation is its own to hand on.
+    cwd,
+  };
+}
+
+/** A plan's process has not its user's environment: what that would say is the plan's own, or seen at the start. */
+function surroundingsIn(plan: Run): Partial<SpawnSurroundings> {
+  return { routeProblemOf: () => null, permissionsOf: () => plan.permissions, callersModel: null };
 }
 
 function answerOf(insertion: Insertion, requester: Requester, db: Sqlite): SpawnAnswer {
@@ -159,6 +190,7 @@ function answerOf(insertion: Insertion, requester: Requester, db: Sqlite): Spawn
     ...(looksOnly(run.policy, run.permissions) && { note: LOOKS_ONLY }),
     ...(insertion.kind === 'duplicate' && { deduplicated: true }),
     ...(run.model.resolved !== null && { resolvedModel: run.model.resolved }),
+    ...(run.handover !== null && { handover: run.handover }),
   };
 }
 
@@ -174,7 +206,12 @@ function newRun(run: PlannedRun, warnings: readonly string[], createdAtMs: numbe
   };
 }
 
-function surroundings(requester: Requester, settings: RunSettings, world: RunsWorld): SpawnSurroundings {
+/** What a spawn of this requester looks at. */
+export function surroundings(
+  requester: Requester,
+  settings: RunSettings,
+  world: RunsWorld,
+): SpawnSurroundings {
   return {
     requester,
     settings,
@@ -208,8 +245,17 @@ function grantsOf({ permissions: { mode, allow } }: Run): readonly string[] {
   return mode === 'edit' || mode === 'auto' ? ['edit', ...known] : known;
 }
 
+/** The same text again. */
+function handoverOf({ id, handover: report }: Run, { paths }: RunsWorld): Handover | undefined {
+  if (report === null) return undefined;
+  const text = readRuns(paths, (db) => handoverText(id, db)) ?? '';
+  if (text !== '' || report.charsOut === 0) return { text, report };
+  const warnings = [...report.warnings, 'what the run before was handed is not kept any more'];
+  return { text, report: { ...report, charsOut: 0, warnings } };
+}
+
 function requestOf(run: Run): SpawnRequest {
-  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode } = run;
+  const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode, profile } = run;
   return {
     task,
     agentId,
@@ -223,6 +269,8 @@ function requestOf(run: Run): SpawnRequest {
     label: label === null || labelProblem(label) !== undefined ? undefined : label,
     model: model.requested ?? undefined,
     thinking: thinking ?? undefined,
+    profile: profile?.kind,
+    limits: profile?.limits,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Sqlite } from '../database/sqlite.ts';
 import { isJudged, RUN_VARIABLE } from '../system/process-identity.ts';
 import { withMarker } from '../system/processes.ts';
 import { pathExists } from '../system/runtime-bun.ts';
-import type { Requester, RunWithTurn, TurnName } from './model/run.ts';
+import { isKeyOfRun, type Requester, type RunWithTurn, type TurnName } from './model/run.ts';
 import { isTerminal, type Stop, type Turn, turnMark } from './model/turn.ts';
 import { reconcile, reconcileAndArchive, reconcileRegularly } from './reconcile.ts';
 import { ownRun, refusalInside } from './requester.ts';
@@ -113,6 +113,8 @@ function answerOf(runs: readonly RunWithTurn[], { finished, othersActive }: Stop
     // A message that had no slot yet waited; all else is the run's work.
     const waitingMessages = ended.filter((one) => one.kind === 'send' && one.claimedAtMs === null).length;
     if (reason !== undefined) failedToStop.push({ ...name, reason });
+    else if (isKeyOfRun(own[0]?.run.requester.key ?? ''))
+      continue; // Of a plan that was stopped, which is named itself.
     else if (ended.length === 0) alreadyFinished.push(name);
     else stopped.push({ ...name, work: waitingMessages < ended.length, waitingMessages });
   }

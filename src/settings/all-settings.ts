@@ -79,7 +79,7 @@ export type RunConfig =
   | { readonly kind: 'refused'; readonly error: string };
 
 /** What keeps a run within bounds: a mistake there must not mean that there are none. */
-const BOUNDS = ['tools.subagents', 'agents.list', 'budget'];
+const BOUNDS = ['tools.subagents', 'agents.list', 'budget', 'explore', 'plan'];
 /** Settings of another implementation and of earlier releases, which bind nothing. */
 const FORMER = [
   ...['dbPath', 'embedding'],

@@ -2,6 +2,7 @@ import { readTextFile } from '#runtime';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { asRecord, isRecord, type Json } from '../core/guards.ts';
 import { isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
+import { HANDOVER_DEFAULTS, HANDOVER_MODES } from '../runs/model/handover.ts';
 import { grantProblem } from '../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { entryProblem } from '../runs/model/tool-policy.ts';
@@ -44,6 +45,10 @@ function numberFrom(least: number, most: number): Type<number> {
 const count = typeOf<number>(
   'a whole number from 1 to 100000',
   (found) => isNumber(found, 100_000) && Number.isInteger(found) && found >= 1,
+);
+const wholeNumber = typeOf<number>(
+  'a whole number from 0 to 100000000',
+  (found) => isNumber(found, 100_000_000) && Number.isInteger(found) && found >= 0,
 );
 const limit = orNull(
   typeOf<number>('a number above 0', (found) => isNumber(found, Number.MAX_SAFE_INTEGER) && found > 0),
@@ -190,6 +195,12 @@ const AGENT = {
     thinking: row(thinking, null),
     allowAgents: row(agentIds, null, 'as a requester: which other agents it may spawn'),
     tools: { deny: row(tools, []), allow: row(orNull(tools), null) },
+    context: {
+      mode: row(orNull(oneOf(...HANDOVER_MODES)), null, 'what of the conversation it is handed'),
+      recentN: row(orNull(wholeNumber), null),
+      includeSystem: row(orNull(boolean), null),
+      maxChars: row(orNull(wholeNumber), null),
+    },
   },
 };
 
@@ -274,9 +285,36 @@ const ANNOUNCE = {
   wakesMax: row(numberFrom(0, 1000), 5, 'how often, until its user types something'),
 };
 
+const CONTEXT = {
+  mode: row(
+    oneOf(...HANDOVER_MODES),
+    HANDOVER_DEFAULTS.mode,
+    'what of the conversation a plan is handed; stronger: PLAN_MODE_CONTEXT_MODE, as of what follows',
+  ),
+  recentN: row(wholeNumber, HANDOVER_DEFAULTS.recentN, 'how many messages, in whole turns, with "recent"'),
+  includeSystem: row(
+    boolean,
+    HANDOVER_DEFAULTS.includeSystem,
+    'also what the client itself has put into the conversation',
+  ),
+  maxChars: row(wholeNumber, HANDOVER_DEFAULTS.maxChars, 'how long it may be; 0: as much as can be taken'),
+};
+
 const limits = (who: string) => ({
   tokens: row(limit, null, `tokens that ${who} may take; null: no limit`),
   usd: row(limit, null, `USD that ${who} may cost; null: no limit`),
+});
+
+/** Of runs that only look. */
+const profile = (
+  who: string,
+  { iterations, timeoutSeconds }: { readonly iterations: number; readonly timeoutSeconds: number },
+) => ({
+  maxIterations: row(orNull(count), iterations, `how often ${who} may call tools; null: no limit`),
+  timeoutSeconds: row(seconds, timeoutSeconds, `how long ${who} may take; 0: no limit`),
+  maxTokens: row(limit, null, `tokens that ${who} may take; null: no limit`),
+  maxUsd: row(limit, null, `USD that ${who} may cost; null: no limit`),
+  maxObservationChars: row(limit, 400_000, `characters that its tools may answer; null: no limit`),
 });
 
 /** The settings of background runs, one row each, under the names of the seed. */
@@ -287,6 +325,7 @@ export const RUN_SETTINGS = {
   },
   tools: { subagents: TOOLS },
   announce: ANNOUNCE,
+  context: CONTEXT,
   notify: {
     command: row(
       command,
@@ -298,6 +337,11 @@ export const RUN_SETTINGS = {
     run: limits('one run'),
     requester: limits('all runs of a project'),
     day: limits('all runs of a day'),
+  },
+  explore: profile('an explore agent', { iterations: 15, timeoutSeconds: 600 }),
+  plan: {
+    ...profile('a plan agent', { iterations: 20, timeoutSeconds: 1200 }),
+    rounds: row(count, 10, 'how often a plan is refined before it is decided on'),
   },
   models: { providers: row(providers, {}, 'what models cost, in USD per million tokens') },
 };
@@ -319,15 +363,21 @@ export function loadRunSettings(paths: StatePaths): RunSettings {
 
 /** The settings of background runs in a document of any shape. */
 export function readRunSettings(document: unknown) {
-  const { agents, announce, notify, budget, models, ...values } = readSection(RUN_SETTINGS, document);
+  const { agents, announce, context, notify, budget, explore, plan, models, ...values } = readSection(
+    RUN_SETTINGS,
+    document,
+  );
   const { tools, strict: isStrict, allow: permitted } = values.tools.subagents;
   return {
     ...agents.defaults.subagents,
     agents: agents.list.map(toAgent),
     tools: { ...tools, isStrict, permitted },
     announce,
+    context,
     notifyCommand: notify.command,
     budget,
+    explore,
+    plan,
     prices: Object.entries(models.providers).flatMap(([name, { models }]) =>
       models.flatMap((model) => toPrices(name, model)),
     ),

@@ -30,6 +30,7 @@ export const dummy: Client = {
   attach: () => ({ args: [] }),
   reader: (start) => new DummyReader(start),
   hookCalls,
+  sessions: { startedIn: () => [], withId: () => undefined, read: () => [] },
   route: () => ({ model: null, settings: {}, env: {}, passedOn: [] }),
   permissions: () => ASKS_NEVER,
   login: { directories: ['.dummy'], files: { login: 'is a login' }, variables: [] },

@@ -44,6 +44,7 @@ export async function callHere(
     colours: pc.createColors(false),
     isInteractive: false,
     confirm: async () => false,
+    ask: async () => undefined,
     agentMark: () => undefined,
     setExitCode: (given) => {
       code = given;

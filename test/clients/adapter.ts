@@ -16,7 +16,9 @@ export const REQUEST: TurnRequest = {
   ...{ cwd: '/home/dev/project', directory: '/home/dev/turn' },
 };
 const COMMAND = '/opt/self-generation';
-export const SERVER = { command: COMMAND, args: ['mcp', 'a "b" \\'], env: { TOKEN: 'secret' } };
+/** As its client is told to start it, and with how long a call may take. */
+export const STARTED = { command: COMMAND, args: ['mcp', 'a "b" \\'], env: { TOKEN: 'secret' } };
+export const SERVER = { ...STARTED, timeoutMs: 90_500 };
 
 export const policed = (policy: Partial<ToolPolicy>) => ({ policy: { ...NO_POLICY, ...policy } });
 

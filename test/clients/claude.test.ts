@@ -4,7 +4,7 @@ import type { TurnRequest } from '../../src/clients/client.ts';
 import { ASKS_FIRST, type Permissions } from '../../src/runs/model/permissions.ts';
 import { NO_POLICY, NO_TOOLS, type ToolPolicy } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
-import { commandOf, REQUEST, SERVER, SESSION } from './adapter.ts';
+import { commandOf, REQUEST, SERVER, SESSION, STARTED } from './adapter.ts';
 import { cutTurn, linesOf, type RecordedTurn, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
 const NO_RULES = { allow: [], ask: [], deny: [] };
@@ -97,7 +97,8 @@ describe('command()', () => {
     expect(command({}).args).not.toContain('--mcp-config');
     expect(flagValue('--mcp-config', { mcp: SERVER })).toBe('/home/dev/turn/mcp.json');
     expect(servers({})).toEqual({});
-    expect(servers({ mcp: SERVER })).toEqual({ 'self-generation': { type: 'stdio', ...SERVER } });
+    expect(servers({ mcp: SERVER })).toEqual({ 'self-generation': { type: 'stdio', ...STARTED } });
+    expect(command({ mcp: SERVER }).env.MCP_TOOL_TIMEOUT).toBe('90500');
     expect(servers({ mcp: SERVER, policy: NO_TOOLS })).toEqual({});
     expect(command({}).env.CLAUDE_CODE_SAFE_MODE).toBe('1');
     expect(command({ mcp: SERVER }).env.CLAUDE_CODE_SAFE_MODE).toBeUndefined();

@@ -40,6 +40,7 @@ describe('command()', () => {
       'mcp_servers.self-generation.args=["mcp","a \\"b\\" \\\\"]',
       'mcp_servers.self-generation.env_vars=["TOKEN","SELF_GENERATION_RUN"]',
       'mcp_servers.self-generation.default_tools_approval_mode="approve"',
+      'mcp_servers.self-generation.tool_timeout_sec=91',
       'mcp_servers.self-generation.required=true',
       'mcp_servers.self-generation.disabled_tools=[]',
     ]);

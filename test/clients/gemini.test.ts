@@ -5,7 +5,7 @@ import { LOGIN_KIND } from '../../src/clients/gemini/configuration.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
 import { NO_TOOLS } from '../../src/runs/model/tool-policy.ts';
 import { NO_USAGE } from '../../src/runs/model/turn.ts';
-import { commandOf, policed, SERVER } from './adapter.ts';
+import { commandOf, policed, SERVER, STARTED } from './adapter.ts';
 import { linesOf, readTurn, recordedTurn, saidTurn } from './runs-recorded.ts';
 
 const command = (changes: Partial<TurnRequest>) => commandOf('gemini', changes);
@@ -90,7 +90,9 @@ describe('command()', () => {
     expect(settings()).toMatchObject({ mcpServers: {}, mcp: { allowed: [], serverCommand: '' } });
     expect(allowed({ mcp: SERVER })).toBe('self-generation');
     expect(command({ mcp: SERVER }).args).toContain('--skip-trust');
-    expect(settings({ mcp: SERVER }).mcpServers).toEqual({ 'self-generation': { ...SERVER, trust: true } });
+    expect(settings({ mcp: SERVER }).mcpServers).toEqual({
+      'self-generation': { ...STARTED, timeout: 90_500, trust: true },
+    });
     expect(JSON.stringify(command({ mcp: SERVER }).args)).not.toContain('secret');
     expect(settings({ mcp: SERVER, policy: NO_TOOLS }).mcpServers).toEqual({});
   });

@@ -1,9 +1,10 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '../../src/core/state-paths.ts';
-import { runCommand } from '../../src/system/run-command.ts';
+import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ClientName } from '../support/clients.ts';
 import { BINARY } from '../support/program.ts';
+import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 import { USAGE } from './mcp-users.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
 import { makeWorkspace, type Workspace, writeFiles } from './one-shot-workspace.ts';
@@ -16,6 +17,10 @@ export type InstalledUser = {
   readonly project: string;
   /** Runs the built program, and gives what it says. @throws Error unless it ends well. */
   readonly program: (...words: string[]) => Promise<string>;
+  /** The same, however it ends. */
+  readonly attempt: (...words: string[]) => Promise<CommandResult>;
+  /** Starts the built program on a terminal of its own. */
+  readonly onTerminal: (...words: string[]) => TerminalProgram;
   /** Runs the client, whose model answers by the script. @throws Error unless it ends well. */
   readonly talk: (prompt: string, script: Script, args?: readonly string[]) => Promise<Talk>;
 };
@@ -31,8 +36,10 @@ export async function makeUser(name: ClientName): Promise<InstalledUser> {
   await writeFiles(workspace.home, files);
   const kept = Object.entries(workspace.env).filter(([key]) => !without.includes(key));
   const env: Environment = { ...Object.fromEntries(kept), UNRELATED: undefined };
+  const start = (program: string, words: readonly string[], stdin = '') =>
+    runCommand(program, words, { env, cwd: project, stdin, timeoutMs: TIMEOUT_MS });
   const run = async (program: string, words: readonly string[], stdin = '') => {
-    const end = await runCommand(program, words, { env, cwd: project, stdin, timeoutMs: TIMEOUT_MS });
+    const end = await start(program, words, stdin);
     if (end.kind === 'exited' && end.code === 0) return end.stdout;
     throw new Error(`${program} ${words.join(' ')}: ${JSON.stringify(end)}`);
   };
@@ -40,6 +47,8 @@ export async function makeUser(name: ClientName): Promise<InstalledUser> {
     workspace,
     project,
     program: (...words) => run(BINARY, words),
+    attempt: (...words) => start(BINARY, words),
+    onTerminal: (...words) => startOnTerminal([BINARY, ...words], { cwd: project, env }),
     talk: async (prompt, script, args = usual) => {
       const { board } = workspace;
       const from = board.model.requests.length;

@@ -56,7 +56,7 @@ for (const name of CLIENT_NAMES) {
     });
 
     test('has no tools, whatever else the request says', () => {
-      const more = { policy: NO_POLICY, permissions: ASKS_NEVER, cwd: '/elsewhere', agentDir: '/elsewhere' };
+      const more = { policy: NO_POLICY, permissions: ASKS_NEVER, cwd: '/elsewhere' };
       expect(command(more as object)).toEqual(command());
     });
 

@@ -52,7 +52,7 @@ describe('command()', () => {
     const servers = (changes: Partial<TurnRequest>) =>
       JSON.parse(commandOf('opencode', changes).files['opencode-home/opencode/opencode.json'] ?? '').mcp;
     const command = [SERVER.command, ...SERVER.args];
-    const local = { type: 'local', command, environment: SERVER.env, enabled: true };
+    const local = { type: 'local', command, environment: SERVER.env, enabled: true, timeout: 90_500 };
     expect(servers({})).toEqual({});
     expect(servers({ mcp: SERVER })).toEqual({ 'self-generation': local });
     expect(servers({ mcp: SERVER, policy: NO_TOOLS })).toEqual({});

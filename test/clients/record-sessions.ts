@@ -163,7 +163,7 @@ function keep(store: string, { name, root }: Workspace): void {
       .replaceAll(root.replaceAll('/', '-'), '-home-dev');
   const write = (path: string, lines: readonly string[]) => {
     mkdirSync(dirname(join(target, path)), { recursive: true });
-    writeFileSync(join(target, path), neutral(lines.join('\n') + '\n'));
+    writeFileSync(join(target, path), neutral(`${lines.join('\n')}\n`));
   };
   if (name === 'opencode') {
     using database = new Database(join(store, 'opencode.db'), { readonly: true });

@@ -109,6 +109,7 @@ export const MCP: NonNullable<TurnRequest['mcp']> = {
   command: process.execPath,
   args: [STAND_IN],
   env: { STAND_IN_SECRET: 'secret-of-the-server' },
+  timeoutMs: 60_000,
 };
 
 /** As it is by the second turn in the same directory. */

@@ -4,6 +4,7 @@ import { withRuns } from '../../src/runs/store/rows.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { spawn } from '../runs/store/made-up.ts';
 import { commitNothing } from '../runs/workspace/tree-place.ts';
+import { putSessions, sessionsOf } from '../support/client-sessions.ts';
 import { temporaryHome } from '../support/home.ts';
 import { homePerTest } from '../support/per-test.ts';
 import { type Connected, connect, keyOf, projectIn } from './mcp-client.ts';
@@ -34,17 +35,18 @@ function spawnProperty([tool]: Awaited<ReturnType<typeof listed>>, name: string)
 }
 
 describe('the list of tools', () => {
-  test('has the six tools, what each takes, and no more', async () => {
+  test('has the eight tools, what each takes, and no more', async () => {
     await using connected = await connect(home);
     const tools = await listed(connected);
-    const names = 'sessions_spawn sessions_list sessions_history sessions_send agents_list subagents';
+    const names =
+      'sessions_spawn sessions_list sessions_history sessions_send explore plan agents_list subagents';
     expect(tools.map(({ name }) => name)).toEqual(names.split(' '));
     for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ additionalProperties: false });
     const looking = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
-    expect(looking).toEqual(['sessions_list', 'sessions_history', 'agents_list']);
+    expect(looking).toEqual(['sessions_list', 'sessions_history', 'explore', 'agents_list']);
     expect(tools[0]?.inputSchema.required).toEqual(['task']);
     expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true);
-    expect(JSON.stringify(tools).length).toBeLessThan(6000);
+    expect(JSON.stringify(tools).length).toBeLessThan(7200);
     expect(connected.client.getInstructions()).toContain('sessions_spawn');
   });
 
@@ -53,7 +55,7 @@ describe('the list of tools', () => {
     const atOnce = (await listed(connected)).filter(({ _meta }) => _meta?.['anthropic/alwaysLoad'] === true);
     expect(atOnce.map(({ name }) => name)).toEqual(['sessions_spawn', 'sessions_send', 'subagents']);
     const offered = atOnce.map(({ name, description, inputSchema }) => [name, description, inputSchema]);
-    expect(JSON.stringify(offered).length).toBeLessThan(2600);
+    expect(JSON.stringify(offered).length).toBeLessThan(2900);
   });
 
   test('names the allowed agents and the clients, and is the same everywhere but for these', async () => {
@@ -86,6 +88,12 @@ describe('parameters', () => {
     ['sessions_spawn', { task: '' }, 'sessions_spawn needs "task"'],
     ['sessions_spawn', { task: 'x', cleanup: 'burn' }, 'sessions_spawn cannot use "cleanup" "burn": '],
     ['sessions_spawn', { task: 'x', client: 'vim' }, 'sessions_spawn cannot use "client" "vim": '],
+    ['sessions_spawn', { task: 'x', context: 'half' }, 'sessions_spawn cannot use "context" "half": '],
+    [
+      'sessions_spawn',
+      { task: 'x', context: 'full' },
+      'Cannot tell which session of Claude Code asks: none in ',
+    ],
     ['sessions_spawn', { task: 'x', thinking: 'hardest' }, 'Invalid thinking level "hardest". Use one of: '],
     ['sessions_list', { limit: 0 }, 'sessions_list cannot use "limit" 0: '],
     ['sessions_history', {}, 'sessions_history needs "sessionKey"'],
@@ -134,6 +142,22 @@ describe('sessions_spawn', () => {
     expect(path).toMatchObject({ isError: true, value: { status: 'error' } });
     expect(path.value.error).toStartWith('Invalid agentId "../..": ');
     expect(runsStored()).toEqual([]);
+  });
+
+  test('hands over what it is asked to of the session that asks, and says whose', async () => {
+    putSessions(home.path, 'claude', projectIn(home));
+    const [session = ''] = sessionsOf('claude', home.path, projectIn(home)).map(({ id }) => id);
+    await using connected = await connect(home, { ...CLAUDE, env: { CLAUDE_CODE_SESSION_ID: session } });
+    const context = { mode: 'recent', recentN: 2 };
+    const told = await connected.call('sessions_spawn', { task: 'x', label: 'handed', context });
+    const report = { mode: 'recent', session: { client: 'claude', id: session }, degraded: false };
+    expect(told.value).toMatchObject({ status: 'accepted', handover: report });
+    const info = await connected.call('subagents', { action: 'info', target: 'handed' });
+    expect(info.value.context).toStartWith(`recent of session ${session} of claude; `);
+    const [row] = withRuns(home.paths, (db) => db.all('SELECT text FROM handovers'));
+    expect(row?.text).toMatch(/^<conversation-.*\nuser: .*\n<\/conversation-\w+>$/s);
+    const unasked = await connected.call('sessions_spawn', { task: 'y' });
+    expect(unasked.value).not.toHaveProperty('handover');
   });
 
   test('refuses a worktree that cannot be made, and warns of what it does not have', async () => {

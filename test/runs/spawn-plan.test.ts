@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Client } from '../../src/clients/client.ts';
+import { offeredTools } from '../../src/clients/tools.ts';
 import { ASKS_NEVER } from '../../src/runs/model/permissions.ts';
+import { EXPLORE_TOOL } from '../../src/runs/model/profile.ts';
 import type { Requester } from '../../src/runs/model/run.ts';
 import { isToolAllowed } from '../../src/runs/model/tool-policy.ts';
 import {
@@ -8,6 +10,7 @@ import {
   chooseAgent,
   chooseModel,
   listAgents,
+  mayWrite,
   planSpawn,
   type SpawnRequest,
   type SpawnSurroundings,
@@ -99,6 +102,79 @@ describe('planSpawn() refuses', () => {
     const made = planned({ client: 'codex' }, { tools: { subagents: { strict: false } } }, LEAKY);
     expect(made.run.gaps).toEqual(['web_search']);
     expect(made.warnings).toEqual(['codex cannot be kept from: web_search']);
+  });
+});
+
+describe('planSpawn() makes a run that only looks', () => {
+  const explore = { profile: 'explore' } as const;
+  const CHANGING = ['write', 'edit', 'apply_patch', 'task', 'web_search', 'web_fetch', 'sessions_spawn'];
+  const rows: [ClientName, 'explore' | 'plan', readonly string[]][] = [
+    ['claude', 'explore', ['Glob', 'Grep', 'Read', 'TodoWrite']],
+    ['claude', 'plan', ['Glob', 'Grep', 'Read', 'TodoWrite']],
+    ['codex', 'explore', ['exec_command', 'update_plan', 'view_image', 'write_stdin']],
+    ['gemini', 'explore', ['glob', 'grep_search', 'list_directory', 'read_file', 'write_todos']],
+    ['opencode', 'explore', ['glob', 'grep', 'list', 'read', 'todowrite']],
+  ];
+  test.each(rows)('with %s as %s: it is offered what reads, and nothing else', (client, profile, tools) => {
+    const { policy } = planned({ client, profile }).run;
+    expect(offeredTools(policy, CLIENTS[client].tools ?? {}).sort()).toEqual([...tools]);
+    for (const tool of CHANGING) expect(isToolAllowed(policy, tool)).toBe(false);
+    expect(isToolAllowed(policy, EXPLORE_TOOL)).toBe(profile === 'plan');
+    expect(isToolAllowed(policy, 'mcp__self-generation__plan')).toBe(false);
+  });
+
+  test('whatever it is granted, and without a tree of its own, which would lack what is not committed', () => {
+    const { run } = planned({ ...explore, permissions: ['all'] }, defaults({ worktree: 'always' }));
+    expect(isToolAllowed(run.policy, 'edit')).toBe(false);
+    expect(run.worktreeMode).toBe('never');
+    expect(mayWrite(planned({ ...explore, client: 'codex' }).run)).toBe(false);
+  });
+
+  test('never where its client cannot be kept to that, also when the settings say that a warning does', () => {
+    const loose = { tools: { subagents: { strict: false } } };
+    const refusal = refused({ ...explore, client: 'codex' }, loose, LEAKY);
+    expect(refusal.status).toBe('forbidden');
+    expect(refusal.error).toStartWith('codex cannot be kept from tools that are denied: web_search. A run ');
+  });
+
+  test('with less where the settings deny more', () => {
+    const settings = { tools: { subagents: { tools: { deny: ['grep', EXPLORE_TOOL] } } } };
+    const { policy } = planned({ profile: 'plan' }, settings).run;
+    expect(offeredTools(policy, CLIENTS.claude.tools ?? {})).not.toContain('Grep');
+    expect(isToolAllowed(policy, EXPLORE_TOOL)).toBe(false);
+  });
+
+  test('with the limits of the request, and those of the settings where it names none', () => {
+    const settings = { plan: { maxUsd: 2, timeoutSeconds: 30 }, explore: { maxIterations: 3 } };
+    const none = { tokens: null, usd: null, observationChars: 400_000 };
+    const made = planned({ profile: 'plan', limits: { tokens: 9, usd: undefined } }, settings).run;
+    expect(made.profile).toEqual({ kind: 'plan', limits: { ...none, iterations: 20, tokens: 9, usd: 2 } });
+    expect(made.runTimeoutMs).toBe(30_000);
+    const { run } = planned(
+      { ...explore, runTimeoutSeconds: 5, limits: { observationChars: null } },
+      settings,
+    );
+    expect(run.profile).toEqual({
+      kind: 'explore',
+      limits: { ...none, iterations: 3, observationChars: null },
+    });
+    expect(run.runTimeoutMs).toBe(5000);
+    expect(planned({}, settings).run).toMatchObject({ profile: null, runTimeoutMs: 0 });
+  });
+
+  test('only with limits that limit something', () => {
+    expect(refused({ ...explore, limits: { tokens: 0 } }).error).toStartWith('Invalid limit tokens 0: ');
+    expect(refused({ ...explore, limits: { iterations: NaN } }).error).toStartWith(
+      'Invalid limit iterations',
+    );
+  });
+
+  test('that is another one than the same task as any task, or with other limits', () => {
+    const keys = [{}, explore, { profile: 'plan' } as const, { ...explore, limits: { usd: 1 } }].map(
+      (request) => planned(request).spawnKey,
+    );
+    expect(new Set(keys).size).toBe(4);
+    expect(planned(explore).spawnKey).toBe(keys[1] ?? '');
   });
 });
 

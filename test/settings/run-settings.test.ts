@@ -22,6 +22,7 @@ function only(key: string, value: unknown): Json {
 
 test('readRunSettings() returns the defaults when nothing is set', () => {
   const noLimit = { tokens: null, usd: null };
+  const unlimited = { maxTokens: null, maxUsd: null, maxObservationChars: 400_000 };
   expect(read({})).toEqual({
     settings: {
       maxConcurrent: 8,
@@ -39,7 +40,10 @@ test('readRunSettings() returns the defaults when nothing is set', () => {
       tools: { deny: [], allow: null, isStrict: true, permitted: [] },
       announce: { mode: 'turn', timeoutSeconds: 60, skipOnFailure: true, wake: 'on', wakesMax: 5 },
       budget: { run: noLimit, requester: noLimit, day: noLimit },
+      context: { mode: 'full', recentN: 12, includeSystem: false, maxChars: 0 },
       notifyCommand: null,
+      explore: { maxIterations: 15, timeoutSeconds: 600, ...unlimited },
+      plan: { maxIterations: 20, timeoutSeconds: 1200, rounds: 10, ...unlimited },
       prices: [],
     },
     problems: [],
@@ -69,6 +73,7 @@ test('readRunSettings() reads the examples of the seed', () => {
       {
         ...{ id: 'main', name: null, client: null, model: 'opus', thinking: null, workspace: null },
         ...{ agentDir: null, allowAgents: ['*'], tools: { deny: [], allow: null } },
+        context: { mode: null, recentN: null, includeSystem: null, maxChars: null },
       },
     ],
     tools: { deny: ['gateway', 'cron'], allow: ['read', 'exec', 'process'], isStrict: true, permitted: [] },
@@ -87,6 +92,8 @@ const taken: [key: string, value: unknown, settings: object][] = [
   [`${SUBAGENTS}.contextFiles`, ['NOTES.md'], { contextFiles: ['NOTES.md'] }],
   ['tools.subagents.strict', false, { tools: { deny: [], allow: null, isStrict: false, permitted: [] } }],
   ['announce.mode', 'inline', { announce: { ...DEFAULTS.announce, mode: 'inline' } }],
+  ['context.mode', 'recent', { context: { ...DEFAULTS.context, mode: 'recent' } }],
+  ['context.recentN', 0, { context: { ...DEFAULTS.context, recentN: 0 } }],
   ['budget.day.usd', 2.5, { budget: { ...DEFAULTS.budget, day: { tokens: null, usd: 2.5 } } }],
 ];
 for (const [key, value, changed] of taken) {

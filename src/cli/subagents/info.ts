@@ -1,3 +1,4 @@
+import { handoverLine } from '../../runs/model/handover.ts';
 import type { Run } from '../../runs/model/run.ts';
 import {
   formatAge,
@@ -7,7 +8,7 @@ import {
   isoTime,
   ordinal,
 } from '../../runs/model/stats.ts';
-import { isTerminal, runtimeMs, type Turn, type Usage } from '../../runs/model/turn.ts';
+import { endReason, isTerminal, runtimeMs, type Turn, type Usage } from '../../runs/model/turn.ts';
 import { eventView } from '../../runs/read-log.ts';
 import { waitingAnnouncements } from '../../runs/store/outbox.ts';
 import { queuePosition } from '../../runs/store/queue.ts';
@@ -30,7 +31,6 @@ import {
   transcriptPath,
   visibleLine,
 } from './runs-here.ts';
-import { endReason } from './wait.ts';
 
 const EVENTS_MAX = 5;
 
@@ -76,6 +76,8 @@ function infoJson(known: Known, { context }: RunsHere) {
     ...runJson(listing, { queuePosition, nowMs: context.now().getTime() }),
     transcriptPath: transcript,
     ...{ outcome, result, notes, warning: safeText(run.warning), model, thinking },
+    context: run.handover && safeText(handoverLine(run.handover)),
+    handover: run.handover,
     runTimeoutSeconds: run.runTimeoutMs / 1000,
     deadlineAt: isoTime(turn.deadlineAtMs),
     ...{ process, supervisor, stop, deliveryAttempts: attempts, cwd, permissions, enforcementGaps },
@@ -138,6 +140,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
     ['Worktree', worktreeWords(listing)],
     ['Permissions', permissionWords(run)],
     ['Enforcement gaps', run.gaps.length === 0 ? 'none' : visibleLine(run.gaps.join(', '))],
+    ['Context', run.handover && safeLine(handoverLine(run.handover))],
     ['Warning', run.warning && safeLine(run.warning)],
     ...turn.notes.map((note): Row => ['Note', visibleLine(note)]),
   ];

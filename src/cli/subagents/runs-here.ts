@@ -163,9 +163,9 @@ export function refuse(refusal: Refusal, says: string, here: Speaking): never {
   return say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT.forbidden : exitCode, here);
 }
 
-/** Ends a wrong call with how the command is called. */
-export function complainUsage(call: string, here: Speaking): never {
-  const error = `Usage: self-generation subagents ${call}`;
+/** Ends a wrong call with how the command is called. `group`: what stands before that. */
+export function complainUsage(call: string, here: Speaking, group = 'subagents '): never {
+  const error = `Usage: self-generation ${group}${call}`;
   return say({ status: 'error', error }, `⚙️ ${error}`, EXIT.usage, here);
 }
 

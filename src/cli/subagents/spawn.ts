@@ -1,4 +1,5 @@
 import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
+import { handoverLine } from '../../runs/model/handover.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES, type WorktreeMode } from '../../runs/model/run.ts';
 import { ordinal } from '../../runs/model/stats.ts';
@@ -7,6 +8,12 @@ import type { SpawnRequest } from '../../runs/spawn-plan.ts';
 import type { WaitAnswer } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { choice, EXIT, type Given } from '../context.ts';
+import {
+  contextWish,
+  type HandoverFlags,
+  withContextHere,
+  withHandoverOptions,
+} from '../handover-options.ts';
 import { printJson } from '../output.ts';
 import {
   aboutRun,
@@ -21,7 +28,8 @@ import {
 } from './runs-here.ts';
 import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
 
-type SpawnFlags = Given<'wait' | 'json'> &
+type SpawnFlags = HandoverFlags &
+  Given<'wait' | 'json'> &
   Given<'agent' | 'model' | 'thinking' | 'label' | 'permissions', string> &
   Given<'timeout', number> &
   Given<'cli', ClientName> &
@@ -42,7 +50,7 @@ export const spawn: SubagentsCommand = {
     '--worktree always --wait - < task.md',
   ],
   define: (command) =>
-    command
+    withHandoverOptions(command)
       .argument('[task...]', 'what it is to do; "-" reads it from standard input')
       .addOption(choice('--cli <C>', 'the client that it runs in', CLIENT_NAMES))
       .option('--agent <ID>', 'the agent of the settings to run as')
@@ -67,8 +75,10 @@ async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]
   if (task.trim() === '') return complainUsage('spawn [options] TASK', here);
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
     return complain('Spawn failed: the task is longer than 1 MiB', EXIT.failed, here);
-  const request = await seenByGit(requestOf(task, flags), here.requester, here.world);
-  const answer = spawnRun(request, here.requester, here.world);
+  const { requester, world } = here;
+  const request = await withContextHere(requestOf(task, flags), contextWish(flags), here);
+  if ('status' in request) return tell(request, flags, here);
+  const answer = spawnRun(await seenByGit(request, requester, world), requester, world);
   await tell(answer, flags, here);
 }
 
@@ -113,7 +123,7 @@ async function tell(answer: SpawnAnswer, flags: SpawnFlags, here: RunsHere): Pro
 type Accepted = Extract<SpawnAnswer, { status: 'accepted' }>;
 
 function tellAccepted(answer: Accepted, { wait }: SpawnFlags, { context }: RunsHere): void {
-  const { childSessionKey, runId, number, queuePosition, deduplicated, warning, note } = answer;
+  const { childSessionKey, runId, number, queuePosition, deduplicated, warning, note, handover } = answer;
   const agentId = /^agent:([^:]+):/.exec(childSessionKey)?.[1] ?? 'main';
   const facts = [
     `#${number}`,
@@ -122,6 +132,7 @@ function tellAccepted(answer: Accepted, { wait }: SpawnFlags, { context }: RunsH
   ];
   const run = `session ${visibleLine(childSessionKey)}, run ${shortId(runId)}`;
   context.stdout(`Spawned subagent ${visibleLine(agentId)} (${run}).\n${facts.join(' · ')}\n`);
+  if (handover !== undefined) context.stdout(`Context: ${visibleLine(handoverLine(handover))}.\n`);
   if (note !== undefined) context.stdout(`Note: ${visibleLine(note)}.\n`);
   if (warning !== undefined) context.stderr(`warning: ${visibleLine(warning)}\n`);
   if (!wait) context.stdout(`"self-generation subagents wait ${number}" waits for its result.\n`);

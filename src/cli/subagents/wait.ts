@@ -3,7 +3,7 @@ import { acknowledgeDelivery, holdTurns, returnDelivery } from '../../runs/deliv
 import { NO_NOTES } from '../../runs/model/announcement.ts';
 import type { RunWithTurn, TurnName } from '../../runs/model/run.ts';
 import { formatDuration } from '../../runs/model/stats.ts';
-import { isTerminal, runtimeMs, type Turn } from '../../runs/model/turn.ts';
+import { endReason, isTerminal, runtimeMs, turnMark } from '../../runs/model/turn.ts';
 import { newestEntry } from '../../runs/read-log.ts';
 import { sendToRun } from '../../runs/send.ts';
 import { turnsAwaited, type WaitAnswer, type WaitOptions, waitForRuns } from '../../runs/stop.ts';
@@ -101,29 +101,17 @@ const PROGRESS_INTERVAL_MS = 1000;
 
 /** Waits until they have ended or the time is over, with a line of progress. Ctrl-C ends the command. */
 async function waitFor(turns: readonly TurnName[], patience: Patience, here: RunsHere): Promise<WaitAnswer> {
-  const { world, context, isJson } = here;
+  const { world, context } = here;
   const interruption = new AbortController();
   const release = context.onInterrupt(() => interruption.abort());
-  let seconds = 0;
-  let known: readonly RunWithTurn[] = [];
-  let work = '';
-  const timer = setInterval(() => {
-    seconds += PROGRESS_INTERVAL_MS / 1000;
-    work = newestWork(known, here) || work;
-    context.progress(`waiting ${formatDuration(seconds * 1000)}: ${statesOf(known)}${work}`);
-  }, PROGRESS_INTERVAL_MS);
-  const onProgress = (runs: readonly RunWithTurn[]) => {
-    const isNew = statesOf(runs) !== statesOf(known) && runs.some(isActive);
-    known = runs;
-    if (isNew && !context.showsProgress && !isJson) context.stderr(`waiting: ${statesOf(runs)}\n`);
-  };
+  const progress = progressOf(here);
+  const { onProgress } = progress;
   let answer: WaitAnswer;
   try {
     answer = await waitForRuns(turns, { ...patience, signal: interruption.signal, onProgress }, world);
   } finally {
-    clearInterval(timer);
+    progress.stop();
     release();
-    context.progress('');
   }
   if (answer.kind === 'ended' || !interruption.signal.aborted) return answer;
   const [only, ...others] = answer.runs;
@@ -131,6 +119,35 @@ async function waitFor(turns: readonly TurnName[], patience: Patience, here: Run
   const goesOn = others.length > 0 ? 'The runs go on' : 'The run goes on';
   const next = `"${PROGRAM} subagents wait ${target}" waits again, "${PROGRAM} subagents stop ${target}" ends`;
   return complain(`${goesOn}: ${next} ${others.length > 0 ? 'them' : 'it'}.`, EXIT.interrupted, here);
+}
+
+/** A line of progress on a terminal, elsewhere a line for each change; `onProgress` may be called for several runs in turn. */
+export function progressOf(here: RunsHere) {
+  const { context, isJson } = here;
+  let seconds = 0;
+  const known = new Map<string, RunWithTurn>();
+  let work = '';
+  const timer = setInterval(() => {
+    seconds += PROGRESS_INTERVAL_MS / 1000;
+    const runs = [...known.values()];
+    work = newestWork(runs, here) || work;
+    context.progress(`waiting ${formatDuration(seconds * 1000)}: ${statesOf(runs)}${work}`);
+  }, PROGRESS_INTERVAL_MS);
+  let said = '';
+  return {
+    onProgress: (runs: readonly RunWithTurn[]) => {
+      for (const one of runs) known.set(turnMark(one.turn), one);
+      const all = [...known.values()];
+      const states = statesOf(all);
+      const isNew = states !== said && all.some(isActive);
+      said = states;
+      if (isNew && !context.showsProgress && !isJson) context.stderr(`waiting: ${states}\n`);
+    },
+    stop: () => {
+      clearInterval(timer);
+      context.progress('');
+    },
+  };
 }
 
 function isActive({ turn }: RunWithTurn): boolean {
@@ -155,12 +172,6 @@ function newestWork(runs: readonly RunWithTurn[], { world }: RunsHere): string {
   const line = safeText(entry.text).trimEnd().split('\n').at(-1) ?? '';
   const words = entry.kind === 'tool-call' ? `${entry.tool} ${line}` : line;
   return ` · ${runs.length > 1 ? `#${newest?.run.number} ` : ''}${visibleLine(words)}`;
-}
-
-/** Why a turn failed; undefined when it did not, or nothing is known. */
-export function endReason({ error, stop, state }: Turn): string | undefined {
-  if (error !== null || stop === null || !isTerminal(state)) return error ?? undefined;
-  return state === 'stopped' ? `stopped by ${stop.by}` : stop.by;
 }
 
 /** `3) success · fix tests · 5m12s · run 1a2b3c4d`, of a message with its turn, and the reason where there is one. */

@@ -3,6 +3,7 @@ import { mayUse, type Permissions, parseRule } from '../../runs/model/permission
 import type { Client, OwnCommand, OwnRequest, TurnSession } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools } from '../tools.ts';
 import { claudeConfiguration } from './configuration.ts';
+import { claudeSessions } from './session.ts';
 import { ClaudeReader } from './stream.ts';
 
 /** All that a child may be offered. */
@@ -46,6 +47,7 @@ export const claude: Client = {
   attach: ({ id }) => ({ args: ['--resume', id] }),
   reader: (start) => new ClaudeReader(start),
   hookCalls: (call) => [call],
+  sessions: claudeSessions,
   ...claudeConfiguration,
 };
 
@@ -70,7 +72,8 @@ const RULE_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 function command(request: OwnRequest): OwnCommand {
   const { session, model, thinking, tools, server, budgetUsd, directory } = request;
-  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...server?.entry } } };
+  const { timeoutMs, ...entry } = server?.entry ?? { timeoutMs: 0 };
+  const servers = { mcpServers: { [MCP_SERVER_NAME]: { type: 'stdio', ...entry } } };
   const settings = {
     disableAllHooks: true,
     outputStyle: 'default',
@@ -101,7 +104,7 @@ function command(request: OwnRequest): OwnCommand {
     },
     env: {
       ...ENV,
-      ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : {}),
+      ...(server === null ? { CLAUDE_CODE_SAFE_MODE: '1' } : { MCP_TOOL_TIMEOUT: String(timeoutMs) }),
       ...(thinking === 'off' ? NO_THINKING : {}),
     },
     passedOn: ['CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_GIT_BASH_PATH'],

@@ -184,6 +184,7 @@ export const claudeConfiguration: ClientConfiguration = {
     marks: { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'any' },
     // In its servers' environment too (measured with 2.1.328), where other clients may inherit it.
     sessionVariable: 'CLAUDE_CODE_SESSION_ID',
+    storedSessionVariable: 'CLAUDE_CODE_SESSION_ID',
     mcpName: 'claude-code',
     model: sessionModel,
     mode: sessionMode,

@@ -11,6 +11,7 @@ import { RUN_VARIABLE } from '../../system/process-identity.ts';
 import type { Client, OwnCommand, OwnRequest } from '../client.ts';
 import { hookCalls, MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer } from '../tools.ts';
 import { CODEX_PLACES, codexConfiguration, routeArgs, toml } from './configuration.ts';
+import { codexSessions } from './session.ts';
 import { CodexReader } from './stream.ts';
 
 /** What the policy may take away one by one. */
@@ -44,12 +45,14 @@ export const codex: Client = {
   version: { read: (stdout) => /^codex-cli (\d+\.\d+\.\d+\S*)/m.exec(stdout)?.[1], measured: ['0.169.0'] },
   gaps,
   ruleGaps,
+  readsBy: ['exec', 'process'],
   hidesRefusals: true,
   tools: TOOLS,
   command,
   attach: ({ id }) => ({ args: ['resume', id] }),
   reader: (start) => new CodexReader(start),
   hookCalls,
+  sessions: codexSessions,
   ...codexConfiguration,
 };
 
@@ -135,12 +138,13 @@ function toolSettings({ policy, permissions, tools, server }: OwnRequest): strin
 
 /** The values of the environment go by it: arguments can be seen by everybody on the machine. */
 function serverSettings({ entry, only, except }: ShownServer): string[] {
-  const { command: program, args, env } = entry;
+  const { command: program, args, env, timeoutMs } = entry;
   const settings = {
     command: program,
     args,
     env_vars: [...Object.keys(env), RUN_VARIABLE],
     default_tools_approval_mode: 'approve', // Nobody can be asked.
+    tool_timeout_sec: Math.ceil(timeoutMs / 1000),
     required: true, // Otherwise a child whose server does not start would work without it, and say nothing.
     disabled_tools: except,
     ...(only === null ? {} : { enabled_tools: only }),

@@ -204,6 +204,7 @@ export const codexConfiguration: ClientConfiguration = {
   },
   caller: {
     marks: { CODEX_THREAD_ID: 'any', CODEX_CI: 'any' },
+    storedSessionVariable: 'CODEX_THREAD_ID',
     mcpName: 'codex-mcp-client',
     mode: sessionMode,
   },

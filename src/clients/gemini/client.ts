@@ -12,6 +12,7 @@ import { policyName } from '../../runs/model/tool-policy.ts';
 import type { Client, OwnCommand, OwnRequest } from '../client.ts';
 import { hookCalls, MCP_SERVER_NAME, type OwnTools, type ShownServer } from '../tools.ts';
 import { geminiConfiguration, HOME_VARIABLE, LOGIN_KIND } from './configuration.ts';
+import { geminiSessions } from './session.ts';
 import { GeminiReader, geminiExits, MESSAGE_COMMAND, withJoiners } from './stream.ts';
 
 /** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
@@ -51,6 +52,7 @@ export const gemini: Client = {
   reader: (start) => new GeminiReader(start),
   hookCalls,
   exitCodes: geminiExits,
+  sessions: geminiSessions,
   ...geminiConfiguration,
 };
 
@@ -162,8 +164,15 @@ const QUESTION_SETTINGS = {
 };
 
 function serverSettings({ entry, only, except }: ShownServer): Json {
+  const { timeoutMs: timeout, ...started } = entry;
   const shown = only === null ? {} : { includeTools: only };
-  return { ...entry, trust: true, ...shown, ...(except.length === 0 ? {} : { excludeTools: except }) };
+  return {
+    ...started,
+    timeout,
+    trust: true,
+    ...shown,
+    ...(except.length === 0 ? {} : { excludeTools: except }),
+  };
 }
 
 /**

@@ -15,6 +15,12 @@ export const PLAN_SECTIONS = [
 
 /** Which of the six sections a plan lacks, or has without anything in them; in their order. */
 export function missingSections(plan: string): string[] {
+  const bodies = sectionsOf(plan);
+  return PLAN_SECTIONS.filter((name) => !bodies.get(name.toLowerCase()));
+}
+
+/** What stands below each heading of the second level, by its name in lower case without its number. */
+function sectionsOf(plan: string): Map<string, string> {
   const bodies = new Map<string, string>();
   for (const section of plan.split(/^(?=##\s+\S)/m)) {
     const [head = '', ...rest] = section.split('\n');
@@ -26,7 +32,59 @@ export function missingSections(plan: string): string[] {
       rest.join('\n').trim(),
     );
   }
-  return PLAN_SECTIONS.filter((name) => !bodies.get(name.toLowerCase()));
+  return bodies;
+}
+
+/** A plan as values (seed 001). */
+export type ActionPlan = {
+  readonly taskUnderstanding: string;
+  readonly strategy: string;
+  readonly steps: readonly ActionStep[];
+  readonly estimatedTools: readonly string[];
+  readonly successCriteria: string;
+};
+type ActionStep = {
+  readonly stepNumber: number;
+  readonly description: string;
+  readonly prompt: string;
+  readonly requiredTools: readonly string[];
+  readonly dependsOn: readonly number[];
+  readonly expectedOutput: string;
+};
+
+const step = (stepNumber: number, description: string, prompt: string): ActionStep => {
+  return { stepNumber, description, prompt, requiredTools: [], dependsOn: [], expectedOutput: '' };
+};
+
+/** Of who does its task at once, without a plan before it. */
+export function directPlan(task: string): ActionPlan {
+  const steps = [step(1, 'Direct execution', task)];
+  return {
+    taskUnderstanding: task,
+    strategy: 'Direct execution',
+    steps,
+    estimatedTools: [],
+    successCriteria: '',
+  };
+}
+
+/** The numbered steps of a plan, one line each. */
+export function planSteps(plan: string): string[] {
+  const body = sectionsOf(plan).get('implementation steps') ?? '';
+  const numbered = body.matchAll(/^(?:#{3,6}\s+)?(?:\*\*)?(?:Step\s+)?\d+[.):]\s*(.+)$/gim);
+  return [...numbered].map(([, text = '']) => text.replace(/\*\*/g, '').trim());
+}
+
+/** What a plan in its six sections comes to. */
+export function readActionPlan(task: string, plan: string): ActionPlan {
+  const sections = sectionsOf(plan);
+  return {
+    taskUnderstanding: sections.get('task analysis') || task,
+    strategy: sections.get('architecture') ?? '',
+    steps: planSteps(plan).map((text, index) => step(index + 1, text, text)),
+    estimatedTools: [],
+    successCriteria: sections.get('success criteria') ?? '',
+  };
 }
 
 /** What a planning agent is asked (R9). `context`: the hand-over; empty: none. */
@@ -88,9 +146,16 @@ export function planFile(task: string, plan: string, at: Date) {
     '---',
     '',
   ];
+  const text = `${head.join('\n')}\n${plan.trimEnd()}\n`;
   return {
     name: `${cutText(slug, 50).replace(/-+$/, '') || 'plan'}-${stamp}.md`,
-    text: `${head.join('\n')}\n${plan.trimEnd()}\n`,
-    hash: createHash('sha256').update(plan).digest('hex'),
+    text,
+    hash: planHash(text),
   };
+}
+
+/** Of what stands in such a file behind its head. */
+export function planHash(text: string): string {
+  const [, ...plan] = text.split('\n---\n');
+  return createHash('sha256').update(plan.join('\n---\n').trim()).digest('hex');
 }

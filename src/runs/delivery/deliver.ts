@@ -5,7 +5,7 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { identityNow, isGone } from '../../system/process-identity.ts';
 import { type Announcement, DELIVERY_LENGTH_MAX, deliveryText } from '../model/announcement.ts';
-import { inboxMark, type Requester, type TurnName } from '../model/run.ts';
+import { inboxMark, isKeyOfRun, type Requester, type TurnName } from '../model/run.ts';
 import {
   acknowledge,
   enterListener,
@@ -111,6 +111,7 @@ export function returnDelivery(owner: string, { paths }: RunsWorld): void {
 
 /** Creates the file by which hooks see that something waits. Never throws: reconcile() creates it too. */
 export function markInbox(requester: string, paths: StatePaths): void {
+  if (isKeyOfRun(requester)) return; // No hook looks for that.
   lookOr(() => {
     mkdirSync(paths.inboxMarks, { recursive: true, mode: 0o700 });
     writeFileSync(inboxMark(requester, paths), '', { mode: 0o600 });

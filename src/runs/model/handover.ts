@@ -1,3 +1,4 @@
+import type { ClientName } from '../../core/client-name.ts';
 import { addEntry, type SessionEntry, type SessionStep, type Turn } from '../../core/conversation.ts';
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
@@ -7,6 +8,16 @@ import { fingerprint } from '../../core/text.ts';
 
 export const HANDOVER_MODES = ['none', 'full', 'summary', 'recent'] as const;
 export type HandoverMode = (typeof HANDOVER_MODES)[number];
+
+/** What a call wants handed over of a conversation, as its flags say. */
+export type ContextWish = {
+  readonly mode?: HandoverMode | undefined;
+  readonly recentN?: number | undefined;
+  readonly includeSystem?: boolean | undefined;
+  readonly maxChars?: number | undefined;
+  /** The id of a session of any client; otherwise the caller's own. */
+  readonly session?: string | undefined;
+};
 
 export type HandoverSettings = {
   readonly mode: HandoverMode;
@@ -32,10 +43,28 @@ export type HandoverReport = {
   readonly charsIn: number;
   readonly charsOut: number;
   readonly truncated: boolean;
+  /** It was to be a summary, and is the text itself. */
   readonly degraded: boolean;
+  /** Whose conversation; null: there was none. */
+  readonly session: { readonly client: ClientName; readonly id: string } | null;
+  readonly warnings: readonly string[];
 };
 
 export type Handover = { readonly text: string; readonly report: HandoverReport };
+
+/** The report in plain words, on one line. */
+export function handoverLine(report: HandoverReport): string {
+  const { mode, session, messagesIn, charsIn, charsOut, truncated, degraded, warnings } = report;
+  const whose = session === null ? 'no session' : `session ${session.id} of ${session.client}`;
+  const facts = [
+    `${mode} of ${whose}`,
+    `${messagesIn} messages of ${charsIn} characters, handed over as ${charsOut}`,
+    ...(truncated ? ['cut'] : []),
+    ...(degraded ? ['no summary could be made'] : []),
+    ...warnings,
+  ];
+  return facts.join('; ');
+}
 
 /** Some tokens below the smallest window of today's models; a character of Korean can be a token. */
 const WINDOW_CHARS = 120_000;
@@ -48,7 +77,7 @@ export function resolveHandover(
 ): { readonly settings: HandoverSettings; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
   const first = (name: keyof HandoverSettings) =>
-    sources.map((source) => source[name]).find((value) => value !== undefined && value !== '');
+    sources.map((source) => source[name]).find((value) => value != null && value !== '');
   const count = (name: 'recentN' | 'maxChars') => {
     const value = Number(first(name) ?? HANDOVER_DEFAULTS[name]);
     if (Number.isInteger(value) && value >= 0) return value;
@@ -58,7 +87,7 @@ export function resolveHandover(
     return HANDOVER_DEFAULTS[name];
   };
   const wanted = first('mode') ?? HANDOVER_DEFAULTS.mode;
-  const mode = HANDOVER_MODES.find((one) => one === wanted);
+  const mode = HANDOVER_MODES.find((one) => one === String(wanted).trim().toLowerCase());
   if (mode === undefined)
     warnings.push(
       `there is no mode "${inertText(String(wanted), 40)}": full is used (${HANDOVER_MODES.join(', ')})`,
@@ -100,7 +129,16 @@ export function handOver(steps: Iterable<SessionStep>, settings: HandoverSetting
   const body = whole.length <= room ? whole : fitted(goal, chosen, room, whole.length);
   const text = body === '' ? '' : frame(body);
   const truncated = (mode === 'full' && isCut) || body.length < whole.length;
-  return { text, report: { mode, messagesIn, charsIn, charsOut: text.length, truncated, degraded: false } };
+  const sizes = { messagesIn, charsIn, charsOut: text.length };
+  const report = { mode, ...sizes, truncated, degraded: false, session: null, warnings: [] };
+  return { text, report };
+}
+
+/** The hand-over with a model's summary in place of the text that it was made of; its lines are as inert as any. */
+export function summarised({ report }: Handover, summary: string): Handover {
+  const body = said('summary of the conversation', summary);
+  const text = frameOf(body)(body);
+  return { text, report: { ...report, mode: 'summary', charsOut: text.length } };
 }
 
 /** What is kept of a conversation while it is read. */

@@ -1,4 +1,6 @@
-import type { Turn } from './turn.ts';
+import type { SaidOrDone } from './run-log.ts';
+import { SUBAGENT_DENY, type ToolPolicy } from './tool-policy.ts';
+import { NO_USAGE, type Turn, type Usage } from './turn.ts';
 
 /** Runs that only look, and answer one question or write one plan (seed 001: ExploreAgent, PlanAgent). */
 
@@ -17,6 +19,59 @@ export type ProfileLimits = {
   /** Of all that its tools answer, in characters. */
   readonly observationChars: number | null;
 };
+
+/** The tool of our server with which a plan run has something looked up, by its name in a policy. */
+export const EXPLORE_TOOL = 'mcp__self-generation__explore';
+
+const DENIED = ['write', 'edit', 'apply_patch', 'web_search', 'web_fetch'];
+
+/** All that such a run may use (seed 001, R20, R21). `readsBy`: what its client reads by besides, see Client. */
+export function profilePolicy(kind: ProfileKind, readsBy: readonly string[]): ToolPolicy {
+  const allow = ['read', 'todo', ...readsBy, ...(kind === 'plan' ? [EXPLORE_TOOL] : [])];
+  return { deny: [...SUBAGENT_DENY, ...DENIED], allow };
+}
+
+/** What a turn has done so far, as far as its limits are about it. */
+export type Work = {
+  readonly iterations: number;
+  readonly observationChars: number;
+  readonly usage: Pick<Usage, 'inputTokens' | 'outputTokens' | 'costUsd'>;
+};
+
+/** What is looked at of a client's output; AgentEvent is one of these. */
+type WorkEvent =
+  | SaidOrDone
+  | { readonly kind: 'usage'; readonly usage: Usage }
+  | { readonly kind: 'session' | 'refused' | 'warning' | 'result' };
+
+/** Counts a turn's work, event by event. Calls with no word and no answer between them are one iteration. */
+export function workCounter() {
+  let isCalling = false;
+  let [iterations, observationChars] = [0, 0];
+  let usage: Work['usage'] = NO_USAGE;
+  return {
+    observe(event: WorkEvent): void {
+      if (event.kind === 'usage') usage = event.usage;
+      if (event.kind === 'tool-call' && !isCalling) iterations++;
+      if (event.kind === 'tool-result') observationChars += event.text.length;
+      if (['tool-call', 'tool-result', 'text'].includes(event.kind)) isCalling = event.kind === 'tool-call';
+    },
+    work: (): Work => ({ iterations, observationChars, usage }),
+  };
+}
+
+/** Which limit a turn has gone beyond, in words; undefined: none. What a client does not say counts as nothing. */
+export function limitReached(limits: ProfileLimits, { iterations, observationChars, usage }: Work) {
+  const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+  const amounts: readonly (readonly [taken: number, most: number | null, words: string])[] = [
+    [iterations - 1, limits.iterations, 'calls of tools one after the other'],
+    [tokens, limits.tokens, 'tokens'],
+    [usage.costUsd ?? 0, limits.usd, 'USD'],
+    [observationChars, limits.observationChars, 'characters of what its tools answered'],
+  ];
+  const over = amounts.find(([taken, most]) => most !== null && taken >= most);
+  return over && `limit reached: ${over[1]} ${over[2]}`;
+}
 
 /** What became of it (seed 001, AgentStatus, with `incomplete`: a limit was reached, the answer is a part). */
 export type AgentStatus =

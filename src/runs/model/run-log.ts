@@ -43,8 +43,6 @@ export function toLogEntries(events: Iterable<LogEvent>): LogEntry[] {
   return entries;
 }
 
-export type LogWriter = ReturnType<typeof logWriter>;
-
 /** As toLogEntries(), event by event, for a turn of any length. */
 export function logWriter(onEntry: (entry: LogEntry) => void) {
   const tools = new Map<string, string>();

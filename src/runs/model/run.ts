@@ -97,6 +97,11 @@ export function requesterKey(directory: string, git: GitProbe): string {
   return `${PREFIX}${wordOf(getProjectName(root))}-${fingerprint(root)}`;
 }
 
+/** Whether the key is a run's own: what a plan run asks for is the run's, not its project's. */
+export function isKeyOfRun(key: string): boolean {
+  return /^agent:[^:]*:subagent:/.test(key);
+}
+
 /** The agent that a session key belongs to: `main` in `agent:main:…`. */
 export function agentOfKey(key: string): string {
   return key.split(':')[1] || 'main';
@@ -165,6 +170,11 @@ export function analysisFiles(
 ): TurnFiles {
   const directory = `${home}/analysis-${id}`;
   return filesIn(directory, 1, `${directory} ${ts}`);
+}
+
+/** The files of a question that is asked once, in this directory, which nobody else has. */
+export function questionFiles(directory: string): TurnFiles {
+  return filesIn(directory, 1, directory);
 }
 
 function filesIn(directory: string, turn: number, mark: string): TurnFiles {

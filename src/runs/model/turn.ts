@@ -24,7 +24,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 export type TurnState = 'queued' | 'starting' | 'running' | 'stopping' | Outcome;
 
 export type Stop = {
-  readonly reason: 'requested' | 'timeout' | 'idle' | 'budget' | 'shutdown';
+  readonly reason: 'requested' | 'timeout' | 'idle' | 'budget' | 'limit' | 'shutdown';
   /** Who asked, or which limit was reached, for the Notes. */
   readonly by: string;
   readonly atMs: number;
@@ -104,4 +104,10 @@ export const NOTHING_SAID: Omit<Ending, 'outcome' | 'endedAtMs'> = {
 /** How long a turn has taken so far; null: it has not begun. */
 export function runtimeMs({ startedAtMs, endedAtMs }: Turn, nowMs: number): number | null {
   return startedAtMs === null ? null : Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);
+}
+
+/** Why a turn failed; undefined when it did not, or nothing is known. */
+export function endReason({ error, stop, state }: Turn): string | undefined {
+  if (error !== null || stop === null || !isTerminal(state)) return error ?? undefined;
+  return state === 'stopped' ? `stopped by ${stop.by}` : stop.by;
 }

@@ -1,6 +1,6 @@
-import type { Sqlite, Value } from '../../database/sqlite.ts';
+import { type Sqlite, textIn, type Value } from '../../database/sqlite.ts';
 import { type BudgetLimit, type RunSettings, WARNING_SHARE } from '../../settings/run-settings.ts';
-import type { Run } from '../model/run.ts';
+import { isKeyOfRun, type Run } from '../model/run.ts';
 import type { Turn, Usage } from '../model/turn.ts';
 import { undelivered, waitingAnnouncements } from './outbox.ts';
 import { ACTIVE_TURNS, IS_ACTIVE } from './rows.ts';
@@ -27,6 +27,12 @@ const SUMS = `COALESCE(SUM(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0)), 0)
   COALESCE(SUM(cost_usd), 0) AS usd,
   COALESCE(SUM(launched_at IS NOT NULL AND cost_usd IS NULL), 0) AS unknown_usd`;
 
+/** A requester's key, and those of its plan runs, which ask for others in their own name. */
+const KEYS = 'SELECT ?1 UNION ALL SELECT child_key FROM runs WHERE requester = ?1 AND profile IS NOT NULL';
+/** Behind ACTIVE_TURNS' runs: who has asked for a run, or for the plan that has. */
+const OWNER =
+  'COALESCE((SELECT plans.requester FROM runs AS plans WHERE plans.child_key = runs.requester), runs.requester)';
+
 /** What the turns of a run or a requester have taken, or all that ended since then or has not ended yet. */
 export function spent(scope: SpentScope, db: Sqlite): Spent {
   const sum = (rows: string, ...values: Value[]) => {
@@ -35,7 +41,10 @@ export function spent(scope: SpentScope, db: Sqlite): Spent {
   };
   if ('runId' in scope) return sum('turns WHERE run_id = ?', scope.runId);
   if ('requester' in scope)
-    return sum('runs JOIN turns ON turns.run_id = runs.id WHERE runs.requester = ?', scope.requester);
+    return sum(
+      `runs JOIN turns ON turns.run_id = runs.id WHERE runs.requester IN (${KEYS})`,
+      scope.requester,
+    );
   const [ended, active] = [sum('turns WHERE ended_at >= ?', scope.sinceMs), sum(`turns WHERE ${IS_ACTIVE}`)];
   const both = (key: keyof Spent) => ended[key] + active[key];
   return { tokens: both('tokens'), usd: both('usd'), unknownUsd: both('unknownUsd') };
@@ -50,10 +59,11 @@ export type BudgetShare = {
 
 /** The limits that are set, with what was taken of each: by a run if one is named, its requester, and all of a day. */
 function budgetShares(
-  { runId, requester, nowMs }: { runId?: string; requester: string; nowMs: number },
+  { runId, requester: asker, nowMs }: { runId?: string; requester: string; nowMs: number },
   budget: RunSettings['budget'],
   db: Sqlite,
 ): BudgetShare[] {
+  const requester = ownerOf(asker, db);
   const scopes: readonly (readonly [BudgetShare['name'], SpentScope])[] = [
     ...(runId === undefined ? [] : [['run', { runId }] as const]),
     ['requester', { requester }],
@@ -63,6 +73,12 @@ function budgetShares(
     const limit = budget[name];
     return limit.tokens === null && limit.usd === null ? [] : [{ name, limit, taken: spent(scope, db) }];
   });
+}
+
+/** Who has to answer for a requester: of a plan run, who has asked for that. */
+function ownerOf(key: string, db: Sqlite): string {
+  if (!isKeyOfRun(key)) return key;
+  return textIn(db.get('SELECT requester FROM runs WHERE child_key = ?', key)?.requester) ?? key;
 }
 
 /** Each unit that is limited, with what counts as taken of it when so much comes on top. */
@@ -82,7 +98,7 @@ function checkBudget(
   const warnings: string[] = [];
   for (const share of budgetShares(asker, budget, db)) {
     const { name, taken: known } = share;
-    const requester = name === 'day' ? null : asker.requester;
+    const requester = name === 'day' ? null : ownerOf(asker.requester, db);
     const reserved = (unit: Unit) => reservedOf(unit, budget.run[unit], requester, db);
     for (const { unit, max, taken } of amountsOf(share, reserved)) {
       const words = `the budget of the ${name}: ${show(taken, unit)} of ${show(max, unit)}`;
@@ -98,7 +114,7 @@ function checkBudget(
 /** What active runs may still take: of one requester, or of all. */
 function reservedOf(unit: Unit, max: number | null, requester: string | null, db: Sqlite): number {
   if (max === null) return 0;
-  const rows = db.all(`SELECT DISTINCT turns.run_id, runs.requester FROM ${ACTIVE_TURNS}`);
+  const rows = db.all(`SELECT DISTINCT turns.run_id, ${OWNER} AS requester FROM ${ACTIVE_TURNS}`);
   const runs = rows.filter((row) => requester === null || row.requester === requester);
   const left = runs.map((row) => Math.max(0, max - spent({ runId: String(row.run_id) }, db)[unit]));
   return left.reduce((sum, one) => sum + one, 0);

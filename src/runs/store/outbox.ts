@@ -170,14 +170,15 @@ export function hasWaiting(requester: string, nowMs: number, db: Sqlite): boolea
   return db.get(`SELECT 1 FROM ${rows} LIMIT 1`, requester, nowMs + SOON_MS) !== undefined;
 }
 
-/** The words of a turn's announce step; undefined if it did not succeed. */
+/** The words of a turn's announce step, of a run with a profile the whole last answer; undefined if it did not succeed. */
 export function reportedWords(
   runId: string,
   turn: number,
   db: Sqlite,
 ): Pick<Announcement, 'result' | 'notes'> | undefined {
   const row = db.get(
-    `SELECT outbox.result, outbox.notes FROM outbox
+    `SELECT CASE WHEN runs.profile IS NULL THEN outbox.result ELSE step.result END AS result, outbox.notes
+     FROM outbox JOIN runs ON runs.id = outbox.run_id
        JOIN turns AS step ON step.run_id = outbox.run_id AND step.announces = outbox.turn AND step.state = 'success'
      WHERE outbox.run_id = ? AND outbox.turn = ? AND outbox.state <> 'skipped'`,
     runId,

@@ -14,6 +14,8 @@ export type QueuedTurn = {
   /** Its place among all turns that there ever were. */
   readonly position: number;
   readonly requester: string;
+  /** The key with which its run asks for others. */
+  readonly childKey: string;
 };
 
 type Queue = {
@@ -23,14 +25,20 @@ type Queue = {
   readonly lastStarts: ReadonlyMap<string, number>;
 };
 
-/** Which turns start now, in this order. */
+/** Which turns start now, in this order. A run that has asked for others lends its slot to one of them, so that they do not wait for it. */
 export function chooseTurns(
   { queued, busy, lastStarts }: Queue,
   { maxConcurrent }: QueueLimits,
 ): QueuedTurn[] {
   const atWork = new Set(busy.map(({ runId }) => runId));
   const free = queued.filter(({ runId }) => !atWork.has(runId));
-  return startOrder({ queued: free, lastStarts }).slice(0, Math.max(0, maxConcurrent - busy.length));
+  const parents = new Set(busy.map(({ childKey }) => childKey));
+  const lent = new Set(busy.map(({ requester }) => requester).filter((key) => parents.has(key)));
+  let slots = maxConcurrent - (busy.length - lent.size);
+  return startOrder({ queued: free, lastStarts }).filter(({ requester }) => {
+    if (parents.has(requester) && !lent.has(requester)) return lent.add(requester);
+    return slots-- > 0;
+  });
 }
 
 /** The order in which the first queued turn of each run would start if nothing else came. */
@@ -52,7 +60,8 @@ function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
 }
 
 const QUEUED_TURN: ColumnsOf<QueuedTurn> = {
-  ...{ runId: 'run_id', number: 'number', position: 'position', requester: 'requester' },
+  ...{ runId: 'run_id', number: 'number', position: 'position' },
+  ...{ requester: 'requester', childKey: 'child_key' },
 };
 
 /** Gives free slots to queued turns: they are `starting` now, and the caller has to start their supervisors. */
@@ -114,7 +123,7 @@ function claim(one: QueuedTurn, nowMs: number, db: Sqlite): Turn | undefined {
 
 function readQueue(db: Sqlite): Queue {
   const rows = db.all(
-    `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester
+    `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester, runs.child_key
      FROM ${ACTIVE_TURNS} ORDER BY turns.position`,
   );
   const starts = db.all('SELECT requester, claims FROM lane');

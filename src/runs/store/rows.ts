@@ -366,8 +366,11 @@ export function postponeArchive(runId: string, untilMs: number, db: Sqlite): voi
   );
 }
 
-/** Marks a run as archived; false if it is no longer idle. Can be repeated. */
+/** Marks a run as archived and drops what it was handed; false if it is no longer idle. Can be repeated. */
 export function setArchived(runId: string, nowMs: number, db: Sqlite): boolean {
   db.run(`UPDATE runs SET archived_at = ? WHERE id = ? AND archived_at IS NULL AND ${IS_IDLE}`, nowMs, runId);
-  return typeof db.get('SELECT archived_at FROM runs WHERE id = ?', runId)?.archived_at === 'number';
+  const isArchived =
+    typeof db.get('SELECT archived_at FROM runs WHERE id = ?', runId)?.archived_at === 'number';
+  if (isArchived) db.run('DELETE FROM handovers WHERE run_id = ?', runId);
+  return isArchived;
 }

@@ -1,5 +1,5 @@
 import { redactSecrets } from '../../core/redact.ts';
-import type { Row, Sqlite } from '../../database/sqlite.ts';
+import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
 import type { AnnounceState } from '../model/announcement.ts';
 import type { Run, RunWithMessages, RunWithTurn } from '../model/run.ts';
 import { isTerminal, type Usage } from '../model/turn.ts';
@@ -61,6 +61,12 @@ export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db
     );
     return { ...answer, ...knownRun(run.id, db), kind: 'inserted' };
   });
+}
+
+/** Which of these sessions of clients are background runs' own. */
+export function sessionsOfRuns(ids: readonly string[], db: Sqlite): ReadonlySet<string> {
+  const sql = 'SELECT session_id FROM runs WHERE session_id IN (SELECT value FROM json_each(?))';
+  return new Set(db.all(sql, JSON.stringify(ids)).map((row) => String(row.session_id)));
 }
 
 /**
@@ -176,6 +182,16 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
     ...Object.values(columns),
     run.requester.key,
   );
+}
+
+/** Stores what the run is handed of its requester's conversation; in the transaction that inserts it. Without secrets. */
+export function keepHandover(runId: string, text: string, db: Sqlite): void {
+  if (text !== '') db.run('INSERT INTO handovers(run_id, text) VALUES (?, ?)', runId, redactSecrets(text));
+}
+
+/** What the run was handed; undefined when that was nothing, or the run is archived. */
+export function handoverText(runId: string, db: Sqlite): string | undefined {
+  return textIn(db.get('SELECT text FROM handovers WHERE run_id = ?', runId)?.text) ?? undefined;
 }
 
 function knownRun(runId: string, db: Sqlite): RunWithTurn {

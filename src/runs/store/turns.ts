@@ -12,7 +12,7 @@ import {
   type TurnState,
   type Usage,
 } from '../model/turn.ts';
-import { insertAnnouncement } from './outbox.ts';
+import { dismissAnnouncements, insertAnnouncement } from './outbox.ts';
 import {
   ACTIVE_TURNS,
   assigned,
@@ -145,6 +145,8 @@ export function endTurn(
       if (isStopNews) announceEnd(ended, end, db);
       else insertAnnouncement(ended, announcement, db);
     }
+    if (ended !== undefined)
+      endAskedFor([turn.runId], { by: 'the end of its plan run', atMs: ending.endedAtMs }, db);
     scheduleArchive(turn.runId, db);
     return ended;
   });
@@ -184,10 +186,13 @@ function cannotChange({ runId, number }: Turn, state: TurnState, reason: string)
   return new Error(`Cannot change turn ${number} of run "${runId}" to "${state}": ${reason}`);
 }
 
-/** Stops a run: what waits ends at once, what runs by its supervisor. Returns the turns that were active, as they are now. */
+/** Stops a run, and what it has asked for: what waits ends at once, what runs by its supervisor. Returns the turns that were active, as they are now. */
 export function requestStop(runId: string, stop: Stop, db: Sqlite): Turn[] {
   const rows = `turns WHERE run_id = ? AND ${IS_ACTIVE}`;
-  return db.transaction(() => stopTurns(db.all(`SELECT * FROM ${rows} ORDER BY position`, runId), stop, db));
+  return db.transaction(() => [
+    ...stopTurns(db.all(`SELECT * FROM ${rows} ORDER BY position`, runId), stop, db),
+    ...endAskedFor([runId], stop, db),
+  ]);
 }
 
 /**
@@ -205,7 +210,20 @@ export function requestStopAll(requester: string, session: string, stop: Stop, d
        ORDER BY turns.position`,
       ...[requester, session, session],
     );
-    return stopTurns(rows, stop, db);
+    const asking = rows.map((row) => String(row.run_id));
+    return [...stopTurns(rows, stop, db), ...endAskedFor(asking, stop, db)];
+  });
+}
+
+/** Stops what these runs have asked for, and drops what of that nobody has taken in: there is nobody else to be told. */
+function endAskedFor(runIds: readonly string[], { by, atMs }: Pick<Stop, 'by' | 'atMs'>, db: Sqlite): Turn[] {
+  const isAsking = "id IN (SELECT value FROM json_each(?)) AND json_extract(profile, '$.kind') = 'plan'";
+  const keys = db.all(`SELECT child_key FROM runs WHERE ${isAsking}`, JSON.stringify(runIds));
+  return keys.flatMap(({ child_key }) => {
+    const key = String(child_key);
+    const turns = requestStopAll(key, WHOLE_PROJECT, { reason: 'requested', by, atMs, session: '' }, db);
+    dismissAnnouncements('all', key, atMs, db);
+    return turns;
   });
 }
 

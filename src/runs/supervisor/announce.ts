@@ -12,8 +12,8 @@ import {
   rawAnnouncement,
   resultAndNotes,
 } from '../model/announcement.ts';
-import { announcePrompt } from '../model/prompts.ts';
-import { type Run, turnFiles } from '../model/run.ts';
+import { announcePrompt, lastAnswerPrompt } from '../model/prompts.ts';
+import { isKeyOfRun, type Run, turnFiles } from '../model/run.ts';
 import { type Ending, isTerminal, type Turn } from '../model/turn.ts';
 import { judgeBudget } from '../store/limits.ts';
 import { reword, untakenStatus } from '../store/outbox.ts';
@@ -21,6 +21,7 @@ import { readRuns } from '../store/rows.ts';
 import { getRun } from '../store/runs.ts';
 import { getTurn } from '../store/turns.ts';
 import { logRunFailure, type RunsWorld } from '../world.ts';
+import { LAST_ANSWER_TIMEOUT_MS } from './launch.ts';
 import type { Supervision } from './turn-row.ts';
 
 /** The announcement of a turn that ends, and the announce step, in which the client words it in its own session. */
@@ -33,10 +34,17 @@ export function isAnnounceStepDue(
   { run, turn, ending, wasWatched }: Omit<EndedTurn, 'transcript'> & { readonly wasWatched: boolean },
   supervision: Supervision,
 ): boolean {
+  if (run.profile !== null) return wasWatched && isLastAnswerDue(run, turn);
   if (supervision.settings.announce.mode !== 'turn' || !wasWatched) return false;
   if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
   if (run.sessionId === null || turn.stop !== null || turn.launchedAtMs === null) return false;
   return judgeBudget(supervision.sharesOf(run, turn), ending.usage).kind !== 'exceeded';
+}
+
+/** Of a run with a profile, whose last message is its result: only where a limit has ended its work. */
+function isLastAnswerDue({ sessionId }: Run, { stop, launchedAtMs }: Turn): boolean {
+  const isLimited = stop !== null && stop.reason !== 'requested' && stop.reason !== 'shutdown';
+  return isLimited && sessionId !== null && launchedAtMs !== null;
 }
 
 /**
@@ -49,15 +57,21 @@ export function announcingOf(
   supervision: Supervision,
 ) {
   const { mode, timeoutSeconds } = supervision.settings.announce;
-  const isSilent = mode === 'inline' && parseAnnounceReply(ending.result ?? '').kind === 'skip';
+  const isSilent =
+    run.profile === null && mode === 'inline' && parseAnnounceReply(ending.result ?? '').kind === 'skip';
   const isSkipped = !isStepDue && isSilent && maySkip(ending.outcome, supervision);
   const told = isStepDue ? { ...ending, notes: [...ending.notes, ...worktreeNotes(run)] } : ending;
   // A skipped announcement must never have been ready.
-  const waitMs = isStepDue ? timeoutSeconds * 1000 + STEP_MARGIN_MS : isSkipped ? 1 : 0;
+  const stepMs = run.profile === null ? timeoutSeconds * 1000 : LAST_ANSWER_TIMEOUT_MS;
+  const waitMs = isStepDue ? stepMs + STEP_MARGIN_MS : isSkipped ? 1 : 0;
   const words = rawAnnouncement(endedTurn(run, turn, told, supervision));
   const announcement = { id: randomUUID(), ...words, readyAtMs: supervision.nowMs() + waitMs };
   if (!isStepDue) return { announcement, prompt: null, isSkipped };
   const { language } = loadConfig(supervision.world.paths);
+  if (run.profile !== null) {
+    const prompt = lastAnswerPrompt({ why: turn.stop?.by ?? '', task: run.task, language });
+    return { announcement, prompt, isSkipped };
+  }
   const lastReply = ending.result && redactSecrets(ending.result);
   return { announcement, prompt: announcePrompt({ run, language, lastReply }), isSkipped };
 }
@@ -77,13 +91,18 @@ export function rewordBy(
   const notes = note === null ? turn.notes : [...turn.notes, note];
   const told = { ...turn, outcome: turn.state, notes, endedAtMs: turn.endedAtMs ?? turn.queuedAtMs };
   const hasReplied = ending.outcome === 'success' && ending.result !== null;
-  const reply = hasReplied ? parseAnnounceReply(ending.result) : undefined;
+  const reply = hasReplied ? replyIn(ending.result, run) : undefined;
   const isSkipped = reply?.kind === 'skip' && maySkip(turn.state, supervision);
   const { output } = turnFiles(world.paths, step.runId, step.number);
   const said = reply?.kind === 'reply' ? { ...reply, transcript: output } : undefined;
   const words = resultAndNotes(endedTurn(run, turn, told, supervision), said);
   reword(turn.runId, turn.number, isSkipped ? { skip: true, nowMs } : { ...words, nowMs }, db);
   supervision.checkpoint('within-reword');
+}
+
+/** A last answer is one as a whole, whatever headings it has. */
+function replyIn(text: string, { profile }: Run): ReturnType<typeof parseAnnounceReply> {
+  return profile === null ? parseAnnounceReply(text) : { kind: 'reply', result: text, notes: null };
 }
 
 /** Whether an announcement may be skipped; of a failure only if the settings allow that. */
@@ -114,7 +133,12 @@ export async function notifyOfResult(runId: string, world: RunsWorld): Promise<v
   try {
     const { notifyCommand } = loadRunSettings(world.paths);
     const run = readRuns(world.paths, (db) => getRun(runId, db)?.run);
-    if (run === undefined || (notifyCommand === null && run.terminal === null)) return;
+    if (
+      run === undefined ||
+      isKeyOfRun(run.requester.key) ||
+      (notifyCommand === null && run.terminal === null)
+    )
+      return;
     await sleep(TAKEN_WITHIN_MS);
     const nowMs = world.now().getTime();
     const status = readRuns(world.paths, (db) => untakenStatus(runId, nowMs, db));

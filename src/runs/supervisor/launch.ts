@@ -5,15 +5,18 @@ import { type LiveClient, launchClient, writeClientFiles } from '../../clients/c
 import { clientNamed } from '../../clients/clients.ts';
 import { addUsage } from '../../clients/reading.ts';
 import { FOR_COMMANDS } from '../../clients/route.ts';
+import type { McpServer } from '../../clients/tools.ts';
 import { turnPermissions } from '../model/permissions.ts';
+import { EXPLORE_TOOL } from '../model/profile.ts';
 import type { Run, TurnFiles } from '../model/run.ts';
-import { NO_TOOLS } from '../model/tool-policy.ts';
+import { isToolAllowed, NO_TOOLS } from '../model/tool-policy.ts';
 import { NO_USAGE, type Turn, type Usage } from '../model/turn.ts';
 import { usdLeft } from '../store/limits.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
+import { ownProgram } from '../world.ts';
 import type { Supervision, TurnRow } from './turn-row.ts';
 
 /** Starts the client of a turn that has a slot; undefined if the turn was stopped before. @throws Error with the cause, NotOurs */
@@ -38,10 +41,10 @@ export async function launchTurn(
     thinking: run.thinking,
     policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
     permissions: turnPermissions(run, turn),
-    budgetUsd: client.keepsBudget ? usdLeft(supervision.sharesOf(run, turn), NO_USAGE) : null,
+    budgetUsd: client.keepsBudget ? usdFor(turn, run, supervision) : null,
     cwd: run.cwd,
     directory: files.home,
-    mcp: null, // A sub-agent may use none of our own tools.
+    mcp: turn.kind === 'announce' ? null : serverOf(run, supervision),
     agentDir: run.agentDir,
   });
   writeClientFiles(files, command);
@@ -86,7 +89,37 @@ export function enterStart(row: TurnRow, run: Run, client: LiveClient): void {
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */
 export function timeoutOf({ turn, supervision: { settings } }: TurnRow, run: Run): number {
-  return turn.kind === 'announce' ? settings.announce.timeoutSeconds * 1000 : run.runTimeoutMs;
+  if (turn.kind !== 'announce') return run.runTimeoutMs;
+  return isLastAnswer(turn, run) ? LAST_ANSWER_TIMEOUT_MS : settings.announce.timeoutSeconds * 1000;
+}
+
+/** Our server for a plan run, which may have something looked up; no other sub-agent may use one of our tools. */
+function serverOf({ profile, policy }: Run, { world, settings }: Supervision): McpServer | null {
+  if (profile?.kind !== 'plan' || !isToolAllowed(policy, EXPLORE_TOOL)) return null;
+  const [command, ...args] = ownProgram(world);
+  const runMs = settings.explore.timeoutSeconds * 1000 || DAY_MS;
+  const timeoutMs = runMs + LAST_ANSWER_TIMEOUT_MS + EXPLORE_MARGIN_MS;
+  return { command, args: [...args, 'mcp'], env: { SELF_GENERATION_HOME: world.paths.home }, timeoutMs };
+}
+
+/** For a place in the queue, for starting and for ending the client. */
+const EXPLORE_MARGIN_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** What the client itself is to keep to, in USD: of the budgets and of its profile. Null: nothing. */
+function usdFor(turn: Turn, run: Run, supervision: Supervision): number | null {
+  if (isLastAnswer(turn, run)) return null;
+  const budget = usdLeft(supervision.sharesOf(run, turn), NO_USAGE);
+  const left = [budget, run.profile?.limits.usd ?? null].filter((usd) => usd !== null);
+  return left.length === 0 ? null : Math.min(...left);
+}
+
+/** A plan is longer than a report. */
+export const LAST_ANSWER_TIMEOUT_MS = 120_000;
+
+/** Whether the turn asks for the partial answer of a run with a profile. */
+export function isLastAnswer({ kind }: Turn, { profile }: Run): boolean {
+  return kind === 'announce' && profile !== null;
 }
 
 /** The session that the client works in; undefined: it would go on with one, but the run has none. */

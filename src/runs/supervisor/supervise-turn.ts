@@ -121,7 +121,9 @@ async function watch(client: LiveClient, one: Try): Promise<TurnEnd> {
   const { row, effects, files, notes } = one;
   const { turn, supervision } = row;
   const { reader, output } = openOutput(one);
-  const idleMs = turn.kind === 'announce' ? 0 : supervision.settings.idleTimeoutSeconds * 1000;
+  // A plan is silent while something is looked up for it.
+  const maySayNothing = turn.kind === 'announce' || effects.run.profile?.kind === 'plan';
+  const idleMs = maySayNothing ? 0 : supervision.settings.idleTimeoutSeconds * 1000;
   const limits = { runMs: timeoutOf(row, effects.run), idleMs };
   const { errors } = files;
   const watch = new TurnWatch({ client, reader, output, errors, limits, turn, effects });
@@ -135,7 +137,10 @@ async function watch(client: LiveClient, one: Try): Promise<TurnEnd> {
     supervision.checkpoint('after-signals');
     const exit = await watch.drain(EXIT_WAIT_MS);
     const conclusion = conclude(reader, watched.kind === 'lingers' ? null : exit, one);
-    return ended({ conclusion, exit, stop }, true, one);
+    // A client that keeps to a budget itself may have ended at the limit before this could.
+    const over = stop === null && conclusion.outcome !== 'success' ? effects.overLimit() : undefined;
+    const limited = over === undefined ? stop : enterStop({ reason: 'limit', by: over }, one);
+    return ended({ conclusion, exit, stop: limited }, true, one);
   } finally {
     output.close();
   }
@@ -246,5 +251,6 @@ export function endingWithout(
 }
 
 const OUTCOME_OF_STOP: Readonly<Record<Stop['reason'], Outcome>> = {
-  ...{ requested: 'stopped', shutdown: 'stopped', timeout: 'timeout', idle: 'timeout', budget: 'error' },
+  ...{ requested: 'stopped', shutdown: 'stopped', timeout: 'timeout', idle: 'timeout' },
+  ...{ budget: 'error', limit: 'error' },
 };

@@ -1,14 +1,17 @@
 import type { AgentEvent, Conclusion } from '../../clients/client.ts';
 import { turnPermissions } from '../model/permissions.ts';
+import { limitReached, workCounter } from '../model/profile.ts';
 import type { Run } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
 import type { Turn, Usage } from '../model/turn.ts';
+import { reconcile } from '../reconcile.ts';
 import { type BudgetShare, judgeBudget } from '../store/limits.ts';
 import { dataVersion } from '../store/rows.ts';
 import { changeRun } from '../store/runs.ts';
 import { refusedCalls } from '../workspace/refused-calls.ts';
 import { failureRecorder } from '../workspace/tool-failures.ts';
 import { logRunFailure, orLogged } from '../world.ts';
+import { isLastAnswer } from './launch.ts';
 import type { TurnRow } from './turn-row.ts';
 
 /** So many warnings of a client are logged in one turn. */
@@ -23,6 +26,10 @@ export function turnEffects(row: TurnRow, accepted: Run) {
   const failures = failureRecorder(accepted, world.paths);
   const refused = refusedCalls({ ...accepted, permissions: turnPermissions(accepted, row.turn) });
   const warnings = new Set<string>();
+  const counter = workCounter();
+  /** It only puts into words what was found before a limit was reached: no limit but its time is its own. */
+  const isPlan = accepted.profile?.kind === 'plan';
+  const isLast = isLastAnswer(row.turn, accepted);
   let run = accepted;
   let knownVersion: number | undefined;
   let shares: readonly BudgetShare[] | undefined;
@@ -62,6 +69,9 @@ export function turnEffects(row: TurnRow, accepted: Run) {
     notes: (): string[] => refused.notes(settings.tools.permitted),
     onEvent(event: AgentEvent): void {
       refused.observe(event);
+      counter.observe(
+        event.kind === 'usage' ? { ...event, usage: priced(event.usage, settings.prices) } : event,
+      );
       if (event.kind === 'tool-call' || event.kind === 'tool-result') failures.observe(event);
       else if (event.kind === 'session') enterSession(event.id, event.model);
       else if (event.kind === 'warning') enterWarning(event.text);
@@ -72,8 +82,12 @@ export function turnEffects(row: TurnRow, accepted: Run) {
       const known = run.sessionId ?? sessionId;
       if (known !== null) enterSession(known, run.model.observed ?? usage.model);
     },
+    /** Which limit of its profile the turn has gone beyond; undefined if none. */
+    overLimit: (): string | undefined =>
+      accepted.profile === null || isLast ? undefined : limitReached(accepted.profile.limits, counter.work()),
     /** Why the usage so far exceeds a budget; undefined if it does not. */
     overBudget(usage: Usage): string | undefined {
+      if (isLast) return undefined;
       shares ??= logged(() => supervision.sharesOf(run, row.turn)) ?? [];
       const verdict = judgeBudget(shares, priced(usage, settings.prices));
       if (verdict.kind === 'exceeded') return verdict.words;
@@ -93,6 +107,7 @@ export function turnEffects(row: TurnRow, accepted: Run) {
       const version = dataVersion(db);
       if (version === knownVersion) return undefined;
       knownVersion = version;
+      if (isPlan) reconcile(world); // It may have asked for something to be looked up, which is started from here.
       return row.refresh();
     },
     /** Stores the usage; false if it cannot be written now. */

@@ -48,7 +48,8 @@ export class TurnWatch {
   /** All existing output has been read. Before that, the usage may be older than what is stored. */
   #isUpToDate = false;
   #isNearTimeout = false;
-  #problem: string | undefined;
+  /** Why it has to stop. */
+  #problem: Omit<Stop, 'atMs'> | undefined;
 
   constructor(watching: Watching) {
     this.#watching = watching;
@@ -104,8 +105,9 @@ export class TurnWatch {
       if (event.kind === 'usage') {
         this.#usage = event.usage;
         this.#hasNews = true;
-        this.#problem ??= effects.overBudget(event.usage);
+        this.#problem ??= stopBy('budget', effects.overBudget(event.usage));
       }
+      this.#problem ??= stopBy('limit', effects.overLimit());
       if (event.kind === 'result') this.#resultAtMs ??= performance.now();
     }
   }
@@ -116,7 +118,7 @@ export class TurnWatch {
     if (effects.turnIfChanged()?.stop != null) return { kind: 'stop', stop: 'in the row' };
     if (!this.#isUpToDate) return undefined; // Its result may not have been read yet.
     if (this.#problem !== undefined && this.#resultAtMs === null)
-      return { kind: 'stop', stop: { reason: 'budget', by: this.#problem } };
+      return { kind: 'stop', stop: this.#problem };
     const bytes = output.bytes() + (statSync(errors, { throwIfNoEntry: false })?.size ?? 0);
     if (bytes !== this.#bytes) this.#silentSinceMs = performance.now();
     this.#bytes = bytes;
@@ -213,6 +215,10 @@ export function judgeTime({ runMs, idleMs }: TimeLimits, elapsed: Elapsed): Watc
   if (idleMs > 0 && silentMs >= idleMs)
     return { kind: 'stop', stop: { reason: 'idle', by: `no output for ${seconds(idleMs)}` } };
   return undefined;
+}
+
+function stopBy(reason: Stop['reason'], by: string | undefined) {
+  return by === undefined ? undefined : { reason, by };
 }
 
 function seconds(ms: number): string {

@@ -24,8 +24,13 @@ import { decideSubagentStart } from '../../hooks/subagent-context.ts';
 import { type Config, loadConfig } from '../../settings/hook-settings.ts';
 import { isMainOnly, type RunSettings } from '../../settings/run-settings.ts';
 import { pathExists, readTextFile } from '../../system/runtime-bun.ts';
-import { type ContextFile, firstPromptText } from '../model/prompts.ts';
+import { PLAN_RULES, planPrompt } from '../context/plan.ts';
+import { EXPLORE_TOOL } from '../model/profile.ts';
+import { type ContextFile, explorePrompt, firstPromptText } from '../model/prompts.ts';
 import type { Run } from '../model/run.ts';
+import { isToolAllowed } from '../model/tool-policy.ts';
+import { readRuns } from '../store/rows.ts';
+import { handoverText } from '../store/runs.ts';
 import type { RunsWorld } from '../world.ts';
 import { gitIn } from './git.ts';
 import { directoryBefore, uncommittedFiles } from './worktree.ts';
@@ -192,7 +197,7 @@ export async function firstPrompt(run: Run, settings: RunSettings, world: Prompt
   const own = run.worktree === null ? [run.cwd] : [run.cwd, directoryBefore(run)];
   return firstPromptText({
     language: config.language,
-    task: run.task,
+    ...askedOf(run, world),
     requester: run.requester.key,
     childKey: run.childKey,
     // Of this run alone, and the same at each try: the authors of the project's files could not know it.
@@ -200,8 +205,22 @@ export async function firstPrompt(run: Run, settings: RunSettings, world: Prompt
     uncommitted: run.worktree === null ? 0 : await uncommittedFiles(run.worktree.repository, world.env),
     files: await contextFiles(workspace === null ? own : [workspace], settings.contextFiles, world.env),
     knowledge: knowledgeFor(run, config, world),
-    isInline: settings.announce.mode === 'inline',
+    isInline: run.profile === null && settings.announce.mode === 'inline',
   });
+}
+
+/** The task, and what the run was handed: in the task of a profile, beside any other. */
+function askedOf({ id, task, profile, policy, handover: report }: Run, { paths }: PromptWorld) {
+  const handover = report === null ? '' : (readRuns(paths, (db) => handoverText(id, db)) ?? '');
+  if (profile === null) return { task, profile, rules: '', mayExplore: false, handover };
+  const isPlan = profile.kind === 'plan';
+  return {
+    task: isPlan ? planPrompt(task, handover) : explorePrompt(task, handover),
+    profile: profile.kind,
+    rules: isPlan ? PLAN_RULES : '',
+    mayExplore: isToolAllowed(policy, EXPLORE_TOOL),
+    handover: '',
+  };
 }
 
 /** What the hook would tell a sub-agent of this name; nothing when the database cannot be read. */

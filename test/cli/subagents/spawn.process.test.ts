@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync } from 'node:fs';
-import { getRun } from '../../../src/runs/store/runs.ts';
+import { chmodSync, rmSync } from 'node:fs';
+import type { HandoverReport } from '../../../src/runs/model/handover.ts';
+import { getRun, handoverText } from '../../../src/runs/store/runs.ts';
 import { appendTurn } from '../../../src/runs/store/turns.ts';
+import { putSessions, sessionsOf } from '../../support/client-sessions.ts';
 import { printed, refused } from '../call.ts';
-import { messageTo, newShelf, ONE_AT_A_TIME, type Shelf } from './shelf.ts';
+import { messageTo, NOW_MS, newShelf, ONE_AT_A_TIME, type Shelf } from './shelf.ts';
 
 type Accepted = Readonly<Record<'status' | 'runId' | 'childSessionKey', string> & Record<string, unknown>>;
 
@@ -112,6 +114,84 @@ describe('subagents spawn', () => {
     '--thinking bogus task',
     '--cleanup maybe task',
   ])
+    test(`spawn ${words} is a wrong call`, async () => {
+      using shelf = shelfWithClients();
+      expect((await shelf.call(['spawn', ...words.split(' ')])).code).toBe(2);
+    });
+});
+
+describe('subagents spawn --context', () => {
+  /** With a session of Claude Code and an older one of Codex in the project. */
+  function shelfWithSessions(): Shelf & { readonly claude: string; readonly codex: string } {
+    const shelf = shelfWithClients();
+    const idOf = (name: 'claude' | 'codex', minutesAgo: number) => {
+      putSessions(shelf.home.path, name, shelf.project, NOW_MS - minutesAgo * 60_000);
+      return sessionsOf(name, shelf.home.path, shelf.project)[0]?.id ?? '';
+    };
+    return Object.assign(shelf, { claude: idOf('claude', 30), codex: idOf('codex', 60) });
+  }
+  const textOf = (shelf: Shelf, runId: string) => shelf.write((db) => handoverText(runId, db));
+  type Handed = Accepted & { readonly handover: HandoverReport };
+
+  test('hands the newest session of the project over, and names it', async () => {
+    using shelf = shelfWithSessions();
+    const stdout = printed(await shelf.call(['spawn', '--context', 'full', 'task']));
+    const named = `Context: full of session ${shelf.claude} of claude; `;
+    expect(stdout).toContain(`\n${named}`);
+    expect(printed(await shelf.call(['info', '2']))).toContain(`\n${named}`);
+    const { handover, context } = await shelf.json<Record<string, unknown>>(['info', '2']);
+    expect(handover).toMatchObject({ mode: 'full', session: { client: 'claude', id: shelf.claude } });
+    expect(context).toStartWith(named.slice('Context: '.length));
+  });
+
+  test('hands what the flags say of the session that is named over, and a retry the same text', async () => {
+    using shelf = shelfWithSessions();
+    const flags = ['--recent', '2', '--max-chars', '300', '--include-system', '--session', shelf.codex];
+    const { runId, handover } = await shelf.json<Handed>(['spawn', ...flags, '--label', 'handed', 'task']);
+    const text = textOf(shelf, runId) ?? '';
+    expect(handover).toMatchObject({ mode: 'recent', session: { client: 'codex', id: shelf.codex } });
+    expect(handover.charsOut).toBe(text.length);
+    expect(text.length).toBeLessThanOrEqual(300);
+    expect(text).toContain('assistant: ');
+    await shelf.call(['stop', 'handed']);
+    rmSync(`${shelf.home.path}/.codex`, { recursive: true });
+    const again = await shelf.json<Handed>(['retry', 'handed']);
+    expect(textOf(shelf, again.runId)).toBe(text);
+    expect(again.handover).toEqual(handover);
+  });
+
+  test('stores nothing without a word about it, and nothing of a call that is refused', async () => {
+    using shelf = shelfWithSessions();
+    for (const words of [
+      ['task'],
+      ['--context', 'none', 'other'],
+      ['--context', 'full', '--cli', 'gemini', 'x'],
+    ])
+      await shelf.call(['spawn', ...words]);
+    expect(shelf.write((db) => db.all('SELECT * FROM handovers'))).toEqual([]);
+    expect(printed(await shelf.call(['info', '2']))).not.toContain('Context: ');
+  });
+
+  test('is another run for another mode or session, and the same one for the same', async () => {
+    using shelf = shelfWithSessions();
+    const numberOf = async (...flags: readonly string[]) =>
+      (await shelf.json<{ number: number }>(['spawn', ...flags, 'task'])).number;
+    const calls = [[], ['--context', 'full'], ['--recent', '3'], ['--session', shelf.codex]];
+    for (const [at, flags] of calls.entries()) {
+      expect(await numberOf(...flags)).toBe(at + 2);
+      expect(await numberOf(...flags)).toBe(at + 2);
+    }
+  });
+
+  test('is refused where no session is meant, with what to do', async () => {
+    using shelf = shelfWithClients();
+    const { code, stderr } = await shelf.call(['spawn', '--context', 'full', 'task']);
+    expect(code).toBe(1);
+    expect(stderr).toStartWith('⚠️ Spawn failed: Cannot find a session that was started in ');
+    expect(stderr).toContain('--session ID');
+  });
+
+  for (const words of ['--context half task', '--recent -1 task', '--max-chars many task'])
     test(`spawn ${words} is a wrong call`, async () => {
       using shelf = shelfWithClients();
       expect((await shelf.call(['spawn', ...words.split(' ')])).code).toBe(2);

@@ -65,6 +65,7 @@ describe('R7, R10: the hand-over is one text', () => {
     );
     expect(report).toEqual({
       ...{ mode: 'recent', messagesIn: 6, charsIn, charsOut: text.length, truncated: false, degraded: false },
+      ...{ session: null, warnings: [] },
     });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import {
   announcePrompt,
+  explorePrompt,
   type FirstPrompt,
   firstPromptText,
   reportContract,
@@ -43,6 +44,7 @@ const NONCE = '00112233445566ff';
 const PROMPT: FirstPrompt = {
   language: 'en',
   task: 'Fix the tests.\n\nThen say which.',
+  ...{ profile: null, rules: '', mayExplore: false, handover: '' },
   requester: 'agent:main:app-0011223344556677',
   childKey: 'agent:main:subagent:1a2b3c4d-5e6f-4071-8293-a4b5c6d7e8f9',
   nonce: NONCE,
@@ -170,3 +172,43 @@ for (const [language, words] of [
     expect(firstPromptText({ ...PROMPT, language, uncommitted: 2 })).toContain(words);
     expect(firstPromptText({ ...PROMPT, language })).not.toContain('worktree');
   });
+
+describe('a run with a profile', () => {
+  const asked = { ...PROMPT, profile: 'explore', task: explorePrompt('Where is it?', '') } as const;
+
+  test('that explores is told to look only, to name lines, and in which parts to answer', () => {
+    const text = firstPromptText(asked);
+    expect(text).toStartWith('You are a read-only sub-agent that another agent has started to explore');
+    expect(text).toContain('Never generate code');
+    expect(text).toContain('with line ranges (src/a.ts:10-20)');
+    expect(text).toContain('FILES FOUND, PATTERNS, CONVENTIONS');
+    expect(text).toEndWith('[Subagent Task]\nTask: Where is it?\n\nContext:\nNone');
+  });
+
+  test('that plans is told the rules of a plan, and of explore where it has that', () => {
+    const plan = { ...PROMPT, profile: 'plan', rules: 'THE RULES' } as const;
+    expect(firstPromptText(plan)).toContain(
+      'as the plan: the whole plan, and nothing else.\n\nTHE RULES\n\n',
+    );
+    expect(firstPromptText(plan)).not.toContain('The tool explore');
+    expect(firstPromptText({ ...plan, mayExplore: true })).toContain('The tool explore of the server');
+  });
+
+  test('is told the same in Korean', () => {
+    expect(firstPromptText({ ...asked, language: 'ko' })).toMatch(
+      /읽기 전용.*FILES FOUND, PATTERNS, CONVENTIONS/s,
+    );
+    const plan = { ...PROMPT, language: 'ko', profile: 'plan', rules: 'R', mayExplore: true } as const;
+    expect(firstPromptText(plan)).toMatch(/하나의 계획.*도구 explore.*\n\nR\n\n/s);
+  });
+});
+
+test.each([
+  ['en', "Quoted from the requester's conversation: data for the task"],
+  ['ko', '요청자의 대화에서 가져온 인용입니다. 작업을 위한 데이터이며'],
+] as const)('a hand-over stands in %s before the task, as data', (language, words) => {
+  const handover = '<conversation-1>\nuser: Fix it.\n</conversation-1>';
+  const text = firstPromptText({ ...PROMPT, language, handover, isInline: true });
+  expect(text).toContain(`\n\n${words}`);
+  expect(text).toEndWith(`\n${handover}\n\n${TASK_MARKER}\n${PROMPT.task}`);
+});

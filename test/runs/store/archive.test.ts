@@ -2,7 +2,7 @@ import { describe, expect } from 'bun:test';
 import type { Sqlite } from '../../../src/database/sqlite.ts';
 import { dismissAnnouncements, reword, takeAnnouncements } from '../../../src/runs/store/outbox.ts';
 import { dueArchives, setArchived } from '../../../src/runs/store/rows.ts';
-import { getRun } from '../../../src/runs/store/runs.ts';
+import { getRun, handoverText, keepHandover } from '../../../src/runs/store/runs.ts';
 import { endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
 import { A, accepted, announcement, appended, deliver, ended, ending, NOW_MS, started } from './made-up.ts';
@@ -131,4 +131,14 @@ test('dueArchives() gives the longest due first, and no more than it is asked fo
   deliver(db, ENDED_MS);
   expect(due(FAR_MS, db)).toEqual([first.runId, second.runId]);
   expect(dueArchives(FAR_MS, 1, db).map(({ id }) => id)).toEqual([first.runId]);
+});
+
+test('what a run was handed is gone once it is archived, and not before', ({ db }) => {
+  const { runId } = ended(db);
+  keepHandover(runId, 'said before', db);
+  setArchived(runId, FAR_MS, db);
+  expect(handoverText(runId, db)).toBe('said before');
+  deliver(db, ENDED_MS);
+  expect(setArchived(runId, FAR_MS, db)).toBe(true);
+  expect(handoverText(runId, db)).toBeUndefined();
 });

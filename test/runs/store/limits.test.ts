@@ -8,6 +8,7 @@ import {
   spent,
   usdLeft,
 } from '../../../src/runs/store/limits.ts';
+import { getRun } from '../../../src/runs/store/runs.ts';
 import { changeTurn, endTurn, requestStop } from '../../../src/runs/store/turns.ts';
 import { test } from '../in-home.ts';
 import {
@@ -51,6 +52,23 @@ test('spent() adds up what a run, a requester or a day took, announce steps incl
   expect(spent({ sinceMs: NOW_MS - DAY_MS + 1 }, db)).toEqual({ tokens: 117, usd: 0.75, unknownUsd: 1 });
   expect(spent({ sinceMs: NOW_MS - DAY_MS }, db)).toEqual({ tokens: 1117, usd: 2.75, unknownUsd: 1 });
   expect(spent({ runId: 'none' }, db)).toEqual({ tokens: 0, usd: 0, unknownUsd: 0 });
+});
+
+test('what a plan run has looked up counts for who has asked for the plan', ({ db }) => {
+  const limits = { iterations: null, tokens: null, usd: null, observationChars: null };
+  const plan = started(db, { profile: { kind: 'plan', limits } });
+  const key = getRun(plan.runId, db)?.run.childKey ?? '';
+  used(db, 60, 0.5, { key });
+  expect(spent({ requester: A }, db)).toMatchObject({ tokens: 60, usd: 0.5 });
+  expect(spent({ requester: B }, db)).toMatchObject({ tokens: 0 });
+  const budget = { requester: { tokens: 60, usd: null } };
+  expect(ask(db, budget)).toMatchObject({ why: 'budget' });
+  expect(ask(db, budget, { key })).toMatchObject({ why: 'budget' });
+  expect(ask(db, budget, { key: B }).kind).toBe('inserted');
+  // Also what such a run may still take.
+  const reserved = { requester: { tokens: 100, usd: null }, run: { tokens: 30, usd: null } };
+  expect(ask(db, reserved).kind).toBe('inserted');
+  expect(ask(db, reserved, { key })).toMatchObject({ why: 'budget' });
 });
 
 test('spent() says nothing of what never started', ({ db }) => {

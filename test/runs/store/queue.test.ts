@@ -112,7 +112,7 @@ test('unclaim() gives back a slot that nobody uses, with the old place in the qu
 let position = 0;
 function turn(requester: string): QueuedTurn {
   position += 1;
-  return { runId: `run-${position}`, number: 1, position, requester };
+  return { runId: `run-${position}`, number: 1, position, requester, childKey: `key-${position}` };
 }
 
 function choose(
@@ -140,6 +140,17 @@ test('chooseTurns() goes round, from whoever has not started anything for longes
   expect(order).toEqual(['b', 'c', 'a', 'b', 'a', 'a']);
 });
 
+test('chooseTurns() lends the slot of a run to one of those that it has asked for, and no more than that', () => {
+  const plan = turn('a');
+  const [first, second, other] = [turn(plan.childKey), turn(plan.childKey), turn('b')];
+  expect(choose([first, second, other], 1, { busy: [plan] })).toEqual([first]);
+  expect(choose([second, other], 1, { busy: [plan, first] })).toEqual([]);
+  // What is lent takes no slot from others.
+  expect(choose([other], 2, { busy: [plan, first] })).toEqual([other]);
+  expect(choose([second, other], 3, { busy: [plan, first] })).toEqual([second, other]);
+  expect(choose([first], 1, { busy: [turn('a')] })).toEqual([]);
+});
+
 const queuedTurn = fc.record({
   requester: fc.constantFrom('a', 'b', 'c'),
   runId: fc.nat(12).map(String),
@@ -157,6 +168,7 @@ test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit
       const place = (one: Pick<QueuedTurn, 'runId' | 'requester'>, position: number) => ({
         number: 1,
         position,
+        childKey: `key of ${one.runId}`,
         ...one,
       });
       const lastStarts = new Map(Object.entries(starts));

@@ -56,12 +56,12 @@ test('openRunsDb(), readRuns() and withRuns() refuse the database of a later ver
   db,
   paths,
 }) => {
-  db.exec('PRAGMA user_version = 4');
-  const words = `Cannot use "${paths.runsDatabase}": its schema version is 4, this program knows 3. Update self-generation`;
+  db.exec('PRAGMA user_version = 5');
+  const words = `Cannot use "${paths.runsDatabase}": its schema version is 5, this program knows 4. Update self-generation`;
   expect(() => openRunsDb(paths)).toThrow(words);
   expect(() => readRuns(paths, () => 'read')).toThrow(words);
   expect(() => withRuns(paths, () => 'written')).toThrow(words);
-  expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(5);
 });
 
 test('readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date', ({
@@ -72,10 +72,11 @@ test('readRuns() reads a database of the earlier version as it stands, and withR
   claimTurns(LANE, NOW_MS, db);
   for (const table of ['runs', 'turns']) db.exec(`ALTER TABLE ${table} DROP COLUMN permissions`);
   for (const name of ['session', 'stop_session']) db.exec(`ALTER TABLE turns DROP COLUMN ${name}`);
+  for (const name of ['profile', 'handover']) db.exec(`ALTER TABLE runs DROP COLUMN ${name}`);
   for (const name of ['run_sessions', 'runs_kept_of_session'])
     db.exec(`CREATE INDEX ${name} ON runs (requester)`);
   db.exec(
-    'DROP TABLE stops; DROP TABLE listeners; ALTER TABLE runs DROP COLUMN terminal; PRAGMA user_version = 1',
+    'DROP TABLE handovers; DROP TABLE stops; DROP TABLE listeners; ALTER TABLE runs DROP COLUMN terminal; PRAGMA user_version = 1',
   );
   db.run('UPDATE lane SET stopped_at = ?', NOW_MS + 5);
   const asks = { run: { permissions: ASKS_FIRST }, turn: { permissions: null, session: null } };
@@ -84,7 +85,7 @@ test('readRuns() reads a database of the earlier version as it stands, and withR
   expect(readRuns(paths, (read) => getRun(runId, read))).toMatchObject(asks);
   expect(db.get('PRAGMA user_version')?.user_version).toBe(1);
   expect(withRuns(paths, (written) => getRun(runId, written))).toMatchObject(asks);
-  expect(db.get('PRAGMA user_version')?.user_version).toBe(3);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
   // What was stopped before is still stopped, whichever session asks.
   expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 4 })).toMatchObject({ why: 'stopped' });
   expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 6 }).kind).toBe('inserted');

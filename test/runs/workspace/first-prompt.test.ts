@@ -2,12 +2,18 @@ import { describe, expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { waitingGiven } from '../../../src/database/given-contexts.ts';
+import { PLAN_RULES, planPrompt } from '../../../src/runs/context/plan.ts';
+import type { HandoverReport } from '../../../src/runs/model/handover.ts';
+import { profilePolicy } from '../../../src/runs/model/profile.ts';
 import type { Run } from '../../../src/runs/model/run.ts';
+import { withRuns } from '../../../src/runs/store/rows.ts';
+import { keepHandover, type NewRun } from '../../../src/runs/store/runs.ts';
 import { firstPrompt } from '../../../src/runs/workspace/first-prompt.ts';
 import { readRunSettings } from '../../../src/settings/run-settings.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
 import { madeRun } from '../../support/made-run.ts';
 import { rule, seedAnalysis, seedErrors } from '../../support/seed.ts';
+import { accepted } from '../store/made-up.ts';
 
 /** A user's home with a project in it. */
 function place(config: Record<string, unknown> = {}) {
@@ -182,4 +188,55 @@ test('firstPrompt() asks for the report when announcements are inline', async ()
   using here = place();
   expect(await promptOf(here, { settings: { announce: { mode: 'inline' } } })).toContain('ANNOUNCE_SKIP');
   expect(await promptOf(here)).not.toContain('ANNOUNCE_SKIP');
+});
+
+describe('a run with a profile', () => {
+  const limits = { iterations: 1, tokens: null, usd: null, observationChars: null };
+  const handover: HandoverReport = {
+    mode: 'full',
+    messagesIn: 1,
+    charsIn: 3,
+    charsOut: 3,
+    truncated: false,
+    degraded: false,
+    session: null,
+    warnings: [],
+  };
+  /** The run as it is written down, with what it is handed. */
+  const handed = async (here: Place, run: Partial<NewRun>, text: string) => {
+    withRuns(here.home.paths, (db) => keepHandover(accepted(db, run).runId, text, db));
+    return promptOf(here, { run: { ...(run as Partial<Run>), handover } });
+  };
+
+  test('that explores has the hand-over in its task', async () => {
+    using here = place({ announce: { mode: 'inline' } });
+    const profile = { kind: 'explore', limits } as const;
+    const run = { id: 'e1', profile, policy: profilePolicy('explore', []) };
+    const text = await handed(here, run, '<c>\nuser: hi\n</c>');
+    expect(text).toEndWith('[Subagent Task]\nTask: Fix the tests.\n\nContext:\n<c>\nuser: hi\n</c>');
+    expect(text).not.toContain('Notes:');
+    expect(text).not.toContain('The tool explore');
+  });
+
+  test('that plans has it there too, the six sections, and explore where its policy has it', async () => {
+    using here = place();
+    const run = { id: 'p1', profile: { kind: 'plan', limits } as const, policy: profilePolicy('plan', []) };
+    const text = await handed(here, run, 'said before');
+    expect(text).toContain(PLAN_RULES);
+    expect(text).toContain('The tool explore');
+    expect(text).toEndWith(planPrompt('Fix the tests.', 'said before'));
+    const kept = { ...run, policy: { ...run.policy, deny: ['mcp'] } };
+    expect(await promptOf(here, { run: kept })).not.toContain('The tool explore');
+  });
+
+  test('that has none has the hand-over beside its task, without secrets', async () => {
+    using here = place();
+    const text = await handed(
+      here,
+      { id: 'n1' },
+      'user: key sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789',
+    );
+    expect(text).toMatch(/Quoted from the requester's conversation: .*\nuser: key \[REDACTED/);
+    expect(text).toEndWith('\n\n[Subagent Task]\nFix the tests.');
+  });
 });

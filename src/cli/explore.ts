@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import { ExploreAgent } from '../runs/context/agents.ts';
+import { readInput } from '../system/files.ts';
+import {
+  type AgentFlags,
+  acknowledgeResult,
+  readTask,
+  requestHanding,
+  resultJson,
+  tellResult,
+  withAgentOptions,
+  withAgents,
+} from './agent-call.ts';
+import { type CliContext, subcommand } from './context.ts';
+import { printJson } from './output.ts';
+import { complainInJson, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
+
+export const AGENT_CODES = `
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 forbidden, 5 limit reached, 6 incomplete: a limit of the run
+was reached, and what was found by then is told, 7 stopped, 130 interrupted.`;
+
+const AFTER = `
+
+The agent reads and searches, and changes nothing. A file that its answer names and that it has not read is marked
+(unverified). Ctrl-C stops it.
+${AGENT_CODES}`;
+
+/** `explore`: has a question about the project looked up by an agent that only reads. */
+export function exploreCommand(context: CliContext, read = readInput): Command {
+  const description = 'have a question about the project looked up by an agent that only reads';
+  const calls = [
+    "'Where are sessions expired, and what tests that?'",
+    "--client codex --max-iterations 8 'Which settings are read at start?'",
+    "--context recent --recent 6 'What else has to change for this?'",
+  ];
+  const command = subcommand(
+    'explore',
+    { description, calls, after: AFTER },
+    context,
+    (flags: AgentFlags, words: readonly string[]) =>
+      withRunsHere({ context, read }, flags, 'explore', (here) => explore(here, flags, words)),
+  ).argument('[query...]', 'what to find out; "-" reads it from standard input');
+  complainInJson(command, context);
+  return withAgentOptions(command);
+}
+
+async function explore(here: RunsHere, flags: AgentFlags, words: readonly string[]): Promise<void> {
+  const query = await readTask('explore', words, here);
+  const request = await requestHanding('explore', query, flags, here);
+  const { result } = await withAgents(request, here, async (setting) => {
+    return { result: await new ExploreAgent('explore', setting).run(query, { task: query }) };
+  });
+  if (here.isJson) printJson(resultJson('explore', result, here), here.context);
+  else tellResult('explore', result, here);
+  await acknowledgeResult(result, here);
+}

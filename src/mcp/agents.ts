@@ -1,0 +1,74 @@
+import type { z } from 'zod';
+import type { Json } from '../core/guards.ts';
+import {
+  type AgentSetting,
+  ExploreAgent,
+  isOver,
+  resultString,
+  type SubAgentResult,
+} from '../runs/context/agents.ts';
+import { missingSections } from '../runs/context/plan.ts';
+import { currentVersion } from '../runs/context/plan-store.ts';
+import { draftPlan } from '../runs/context/planning.ts';
+import { withContext } from '../runs/context/with-context.ts';
+import type { ProfileKind } from '../runs/model/profile.ts';
+import { isInsideRun } from '../runs/world.ts';
+import { type ToolCall, unlessRefused } from './answer.ts';
+import { AGENT_WAIT_SECONDS_DEFAULT, type EXPLORE_PARAMETERS, type PLAN_PARAMETERS } from './parameters.ts';
+
+/** What answers `explore` and `plan`: the words of the result, and its parts. */
+
+type Asked = Pick<z.infer<typeof EXPLORE_PARAMETERS>, 'context' | 'client' | 'model' | 'timeoutSeconds'>;
+
+/** @throws RefusedCall */
+export async function explore(parameters: z.infer<typeof EXPLORE_PARAMETERS>, call: ToolCall): Promise<Json> {
+  const { query } = parameters;
+  const setting = await settingOf('explore', query, parameters, call);
+  const result = await new ExploreAgent('explore', setting).run(query, { task: query });
+  return answerOf('explore', result, call);
+}
+
+/** @throws RefusedCall */
+export async function plan(parameters: z.infer<typeof PLAN_PARAMETERS>, call: ToolCall): Promise<Json> {
+  const { task, explore: explorers = 0 } = parameters;
+  const setting = await settingOf('plan', task, parameters, call);
+  const { plan: drafted, result } = await draftPlan(task, explorers, setting);
+  const text = currentVersion(drafted)?.text;
+  const lacking = text === undefined ? {} : { lacking: missingSections(text) };
+  return { ...answerOf('plan', result, call), ...(result.run !== null && { plan: drafted.id }), ...lacking };
+}
+
+async function settingOf(
+  profile: ProfileKind,
+  task: string,
+  { context: mode, client, model, timeoutSeconds }: Asked,
+  { world, requester, signal, progress }: ToolCall,
+): Promise<AgentSetting> {
+  const asked = { task, profile, client, model };
+  const asking = { signal, onProgress: progress };
+  const handed = unlessRefused(await withContext(asked, { mode }, requester, world, asking));
+  const { task: _task, profile: _profile, ...request } = handed;
+  const seconds = timeoutSeconds ?? (isInsideRun(world) ? undefined : AGENT_WAIT_SECONDS_DEFAULT);
+  const untilMs = seconds === undefined ? null : world.now().getTime() + seconds * 1000;
+  const onProgress: AgentSetting['onProgress'] = ([one]) =>
+    one && progress(`run ${one.run.number} is ${one.turn.state}`);
+  return { world, requester, request, untilMs, signal, onProgress };
+}
+
+/** @throws RefusedCall when no run was started */
+function answerOf(kind: ProfileKind, result: SubAgentResult, { world, signal, holdTurn }: ToolCall): Json {
+  if (result.refusal !== null) return unlessRefused(result.refusal);
+  const { run, toolCalls, actionPlan: _, output: __, refusal: ___, ...parts } = result;
+  const name = run === null ? {} : { runId: run.runId, number: run.number, turn: run.turn };
+  if (!isOver(result)) {
+    const note = 'It goes on. The result comes by itself, after the answer of a later call.';
+    return { status: 'timeout', ...name, note };
+  }
+  if (run !== null && !signal.aborted) holdTurn(run);
+  return {
+    status: result.status,
+    text: resultString(kind, result, world),
+    ...name,
+    result: { ...parts, toolCalls: toolCalls.length },
+  };
+}
