@@ -4,7 +4,7 @@ import { isTerminal } from '../../src/runs/model/turn.ts';
 import { retryRun, spawnRun } from '../../src/runs/spawn.ts';
 import type { SpawnRequest } from '../../src/runs/spawn-plan.ts';
 import { stopRuns, waitForRuns } from '../../src/runs/stop.ts';
-import { readRuns, runEvents } from '../../src/runs/store/rows.ts';
+import { readRuns, runEvents, withRuns } from '../../src/runs/store/rows.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { RUN_VARIABLE } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
@@ -41,7 +41,11 @@ describe('an explore run of a plan', () => {
     const settings = { agents: { defaults: { subagents: { maxConcurrent: 1 } } } };
     await using here = runsHome({ announce: { mode: 'raw' }, ...settings });
     const plan = await planning(here, '[[hang]]', { thinking: 'high', model: 'haiku' });
-    const { childKey, cwd, permissions } = runNamed(here, plan);
+    const permissions = { mode: 'plan', allow: [], deny: ['read(x)'] } as const;
+    withRuns(here.home.paths, (db) =>
+      db.run('UPDATE runs SET permissions = ? WHERE id = ?', JSON.stringify(permissions), plan.runId),
+    );
+    const { childKey, cwd } = runNamed(here, plan);
     const explore = accepted(ask(here, plan, { task: '[[answer found]]', ...EXPLORE, cwd: '/' }));
     const run = runNamed(here, explore);
     expect(run).toMatchObject({ cwd, permissions, client: 'claude', thinking: 'high', agentId: 'main' });

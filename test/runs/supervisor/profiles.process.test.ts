@@ -101,9 +101,16 @@ describe('a run that only looks', () => {
     expect(onlyTurn(story).stop?.reason).toBe('idle');
     expect(report(silent, story)).toBe('as far as it came');
     await using poor = supervisorHome({ budget: { run: { tokens: 200, usd: 1 } } });
-    const broke = await poor.run('[[messages 3]] [[hang]]', explore());
+    const broke = await poor.run('[[messages 3]] [[hang]] [[announce slow]]', explore());
     expect(onlyTurn(broke).stop?.reason).toBe('budget');
     expect(report(poor, broke)).toBe('as far as it came');
+  });
+
+  test('whose client ends with an error beyond a limit is ended by the limit: it may keep to it by itself', async () => {
+    await using sup = supervisorHome();
+    const story = await sup.run('[[messages 3]] [[error-result 1]]', explore({ tokens: 250 }));
+    expect(onlyTurn(story)).toMatchObject({ state: 'error', stop: { reason: 'limit' } });
+    expect(report(sup, story)).toBe('as far as it came');
   });
 
   test('that keeps within its limits is not ended by them', async () => {
