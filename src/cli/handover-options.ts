@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { withContext } from '../runs/context/with-context.ts';
-import { type ContextWish, HANDOVER_MODES, type HandoverMode } from '../runs/model/handover.ts';
+import { type ContextWish, HANDOVER_MODES, type HandoverMode } from '../runs/model/handover-settings.ts';
 import type { SpawnRequest } from '../runs/spawn-plan.ts';
 import type { Refusal } from '../runs/world.ts';
 import { choice, EXIT, endCommand, type Given } from './context.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { asRecord } from '../core/guards.ts';
 import { EXPLORERS_MAX } from '../runs/context/planning.ts';
-import { HANDOVER_MODES } from '../runs/model/handover.ts';
+import { HANDOVER_MODES } from '../runs/model/handover-settings.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
 import { RefusedCall } from './answer.ts';

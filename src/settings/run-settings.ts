@@ -2,7 +2,7 @@ import { readTextFile } from '#runtime';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { asRecord, isRecord, type Json } from '../core/guards.ts';
 import { isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
-import { HANDOVER_DEFAULTS, HANDOVER_MODES } from '../runs/model/handover.ts';
+import { HANDOVER_DEFAULTS, HANDOVER_MODES } from '../runs/model/handover-settings.ts';
 import { grantProblem } from '../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES } from '../runs/model/run.ts';
 import { entryProblem } from '../runs/model/tool-policy.ts';

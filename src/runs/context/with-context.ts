@@ -4,16 +4,14 @@ import { inertText } from '../../core/inert-text.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { loadRunConfig } from '../../settings/all-settings.ts';
 import type { RunSettings } from '../../settings/run-settings.ts';
+import { type Handover, handOver, summarised } from '../model/handover.ts';
 import {
   type ContextWish,
   HANDOVER_DEFAULTS,
-  type Handover,
   type HandoverSettings,
-  handOver,
   handoverInEnvironment,
   resolveHandover,
-  summarised,
-} from '../model/handover.ts';
+} from '../model/handover-settings.ts';
 import { agentOfKey, type Requester } from '../model/run.ts';
 import { surroundings } from '../spawn.ts';
 import { planSpawn, type SpawnRequest } from '../spawn-plan.ts';

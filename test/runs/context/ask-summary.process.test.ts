@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { withContext } from '../../../src/runs/context/with-context.ts';
-import type { ContextWish, Handover } from '../../../src/runs/model/handover.ts';
+import type { Handover } from '../../../src/runs/model/handover.ts';
+import type { ContextWish } from '../../../src/runs/model/handover-settings.ts';
 import { requesterHere } from '../../../src/runs/requester.ts';
 import { type FakeClient, type FakeTurn, makeFakeClient } from '../../analysis/fake-client.ts';
 import { putSessions, sessionsOf } from '../../support/client-sessions.ts';

@@ -17,7 +17,8 @@ import {
   planSteps,
   readDecision,
 } from '../../../src/runs/context/plan.ts';
-import { handOver, handoverInEnvironment, resolveHandover } from '../../../src/runs/model/handover.ts';
+import { handOver } from '../../../src/runs/model/handover.ts';
+import { handoverInEnvironment, resolveHandover } from '../../../src/runs/model/handover-settings.ts';
 import { EXPLORE_TOOL } from '../../../src/runs/model/profile.ts';
 import type { Run } from '../../../src/runs/model/run.ts';
 import { turnFiles } from '../../../src/runs/model/run.ts';

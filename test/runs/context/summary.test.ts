@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readSummary, SUMMARY_SECTIONS, summaryPrompt } from '../../../src/runs/context/summary.ts';
-import { HANDOVER_DEFAULTS, handOver, summarised } from '../../../src/runs/model/handover.ts';
+import { handOver, summarised } from '../../../src/runs/model/handover.ts';
+import { HANDOVER_DEFAULTS } from '../../../src/runs/model/handover-settings.ts';
 import { HOSTILE } from './hostile-conversation.ts';
 
 /** With the five sections, the first of which says this. */

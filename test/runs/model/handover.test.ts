@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { SessionEntry, SessionStep, Turn } from '../../../src/core/conversation.ts';
+import { handOver } from '../../../src/runs/model/handover.ts';
 import {
   HANDOVER_DEFAULTS,
   type HandoverSettings,
-  handOver,
   handoverInEnvironment,
   resolveHandover,
-} from '../../../src/runs/model/handover.ts';
+} from '../../../src/runs/model/handover-settings.ts';
 
 const prompt = (text: string): SessionEntry => ({ kind: 'prompt', text, pictures: [] });
 const answer = (text: string): SessionEntry => ({ kind: 'answer', text });
