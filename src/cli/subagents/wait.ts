@@ -62,12 +62,20 @@ export async function waitAndTell(
   here: RunsHere,
 ): Promise<void> {
   const answer = await waitFor(turns, patience, here);
-  const { context, requester, world } = here;
   const ended = answer.runs.filter(({ turn }) => isTerminal(turn.state));
   const shown = ended.map(({ turn: { runId, number } }) => ({ runId, turn: number }));
+  await tellHeld(shown, () => tell(answer), here);
+}
+
+/** Prints the results of these turns, which are held meanwhile so that nobody else tells them; delivered once they are written. */
+export async function tellHeld(
+  turns: readonly TurnName[],
+  tell: () => void,
+  { context, requester, world }: RunsHere,
+): Promise<void> {
   const owner = `wait:${randomUUID()}`;
-  if (shown.length > 0) holdTurns(shown, requester, { owner, isUnsaid: true }, world);
-  tell(answer);
+  if (turns.length > 0) holdTurns(turns, requester, { owner, isUnsaid: true }, world);
+  tell();
   if (await context.written()) acknowledgeDelivery(requester.key, owner, world);
   else returnDelivery(owner, world);
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { lookOr } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
@@ -102,6 +102,13 @@ export function acknowledgeDelivery(
   const ids = withRuns(paths, (db) => acknowledge(owner, nowMs, db));
   if (ids.length > 0) unmarkInbox(requester, paths, nowMs);
   return ids;
+}
+
+/** Nobody is to be told the results of these turns: who asked has what was made of them. */
+export function acknowledgeTurns(turns: readonly TurnName[], requester: Requester, world: RunsWorld): void {
+  const owner = `known:${randomUUID()}`;
+  holdTurns(turns, requester, { owner, isUnsaid: true }, world);
+  acknowledgeDelivery(requester.key, owner, world);
 }
 
 /** What this owner holds has not arrived: it waits again. */
