@@ -43,7 +43,7 @@ export class ClaudeSession {
     }
     if (record.type !== 'user') return;
     if (record.isCompactSummary === true) {
-      yield { kind: 'compaction', summary: textIn(content) };
+      yield { kind: 'compaction', summary: summaryIn(textIn(content)) };
       return;
     }
     const results = readRecords(content).filter(({ type }) => type === 'tool_result');
@@ -74,6 +74,12 @@ export class ClaudeSession {
     this.#turns = turns;
     yield { kind: 'back-to', turns };
   }
+}
+
+/** Without what the client says to its own model around it: to go on at once, and where the whole transcript stands. */
+function summaryIn(text: string): string {
+  const [, summary = text] = /^This session is being continued .*?\nSummary:\n(.*)$/s.exec(text) ?? [];
+  return summary.replace(/\n\s*If you need specific details from before compaction.*$/s, '').trim();
 }
 
 function answered(blocks: readonly Json[]): SessionStep[] {
