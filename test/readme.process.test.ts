@@ -123,7 +123,8 @@ test('the harmless commands of the READMEs end with 0 in the order of a first da
     expect([result.exitCode, result.stderr], words.join(' ')).toEqual([0, '']);
   }
   const typed = shellCommands(README).filter(isOurs);
-  for (const [, ...words] of typed) if (words[0] !== 'subagents') expect(day).toContainEqual(words);
+  const ofAgents = ['subagents', 'explore', 'plan'];
+  for (const [, ...words] of typed) if (!ofAgents.includes(words[0] ?? '')) expect(day).toContainEqual(words);
 });
 
 test('the example of a background sub-agent ends with its result', async () => {
@@ -139,6 +140,25 @@ test('the example of a background sub-agent ends with its result', async () => {
   expect(result.exitCode).toBe(0);
   expect(result.stderr).toMatch(/^(?:waiting: #1 \w+ \(lint\)\n)*$/);
   expect(result.stdout).toMatch(/\n1\) success · lint · [^\n]+\n[^\n]+\n$/);
+}, 30_000);
+
+test('the example of exploring and planning ends with a plan of three versions', async () => {
+  const [example = '', ...others] = blocks(README, 'sh').filter((block) =>
+    block.includes('generation explore'),
+  );
+  expect(others).toEqual([]);
+  using home = temporaryHome();
+  home.put('project/AGENTS.md', 'Be careful.');
+  const result = await runProgram(['sh', '-ec', example], {
+    home: home.path,
+    cwd: `${home.path}/project`,
+    env: { PATH: `${DIST}:${ROOT}/test/fixtures/bin:${ROOT}/node_modules/.bin:${process.env.PATH}` },
+  });
+  expect(result.exitCode).toBe(0);
+  expect(result.stdout).toStartWith('=== EXPLORATION RESULTS ===\nthe work is done\n=====');
+  expect(result.stdout.match(/=== IMPLEMENTATION PLAN ===/g)).toHaveLength(2);
+  // The draft, what it lacked, and what was said of it.
+  expect(result.stdout).toMatch(/\n\w{8} +draft +3 +just now +Expire sessions after 30 days\.\n$/);
 }, 30_000);
 
 test("the entry for one's own settings answers SubagentStart once the program is installed", async () => {

@@ -120,6 +120,7 @@ export function toolsFor(agentIds: readonly string[]) {
       title: 'Explore the project',
       description:
         'Have a question about the project looked up by an agent that only reads, and wait for its answer with the files that it has read.',
+      onlyLooks: true,
       schema: EXPLORE_PARAMETERS,
       act: explore,
     }),

@@ -4,6 +4,7 @@ import type { Environment } from '../../src/core/state-paths.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ClientName } from '../support/clients.ts';
 import { BINARY } from '../support/program.ts';
+import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
 import { USAGE } from './mcp-users.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
 import { makeWorkspace, type Workspace, writeFiles } from './one-shot-workspace.ts';
@@ -18,6 +19,8 @@ export type InstalledUser = {
   readonly program: (...words: string[]) => Promise<string>;
   /** The same, however it ends. */
   readonly attempt: (...words: string[]) => Promise<CommandResult>;
+  /** Starts the built program on a terminal of its own. */
+  readonly onTerminal: (...words: string[]) => TerminalProgram;
   /** Runs the client, whose model answers by the script. @throws Error unless it ends well. */
   readonly talk: (prompt: string, script: Script, args?: readonly string[]) => Promise<Talk>;
 };
@@ -45,6 +48,7 @@ export async function makeUser(name: ClientName): Promise<InstalledUser> {
     project,
     program: (...words) => run(BINARY, words),
     attempt: (...words) => start(BINARY, words),
+    onTerminal: (...words) => startOnTerminal([BINARY, ...words], { cwd: project, env }),
     talk: async (prompt, script, args = usual) => {
       const { board } = workspace;
       const from = board.model.requests.length;
