@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { type AgentSetting, resultString, type SubAgentResult } from '../runs/context/agents.ts';
 import { seenText } from '../runs/context/evidence.ts';
-import { acknowledgeTurns } from '../runs/delivery/deliver.ts';
 import type { ProfileKind } from '../runs/model/profile.ts';
 import { THINKING_LEVELS } from '../runs/model/run.ts';
 import { formatCount, formatDuration } from '../runs/model/stats.ts';
@@ -17,7 +16,7 @@ import {
   refuse,
   visibleLine,
 } from './subagents/runs-here.ts';
-import { progressOf } from './subagents/wait.ts';
+import { progressOf, tellHeld } from './subagents/wait.ts';
 
 /** What `explore` and `plan` share: their options, calling an agent in the foreground, and telling its result. */
 
@@ -135,7 +134,7 @@ export function resultJson(kind: ProfileKind, result: SubAgentResult, { world }:
   return { text: resultString(kind, result, world), ...result };
 }
 
-/** Counts as told what was written; call it when all of it has been. */
-export async function acknowledgeResult({ run }: Pick<SubAgentResult, 'run'>, here: RunsHere): Promise<void> {
-  if (run !== null && (await here.context.written())) acknowledgeTurns([run], here.requester, here.world);
+/** Prints a result, which counts as told once it is written. */
+export function tellOnce(result: SubAgentResult, tell: () => void, here: RunsHere): Promise<void> {
+  return tellHeld(result.run === null ? [] : [result.run], tell, here);
 }

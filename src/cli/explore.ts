@@ -3,10 +3,10 @@ import { ExploreAgent } from '../runs/context/agents.ts';
 import { readInput } from '../system/files.ts';
 import {
   type AgentFlags,
-  acknowledgeResult,
   readTask,
   requestHanding,
   resultJson,
+  tellOnce,
   tellResult,
   withAgentOptions,
   withAgents,
@@ -50,7 +50,9 @@ async function explore(here: RunsHere, flags: AgentFlags, words: readonly string
   const { result } = await withAgents(request, here, async (setting) => {
     return { result: await new ExploreAgent('explore', setting).run(query, { task: query }) };
   });
-  if (here.isJson) printJson(resultJson('explore', result, here), here.context);
-  else tellResult('explore', result, here);
-  await acknowledgeResult(result, here);
+  const tell = () => {
+    if (here.isJson) printJson(resultJson('explore', result, here), here.context);
+    else tellResult('explore', result, here);
+  };
+  await tellOnce(result, tell, here);
 }

@@ -24,11 +24,11 @@ import { loadRunSettings } from '../settings/run-settings.ts';
 import { readInput } from '../system/files.ts';
 import {
   type AgentFlags,
-  acknowledgeResult,
   readTask,
   requestHanding,
   requestOf,
   resultJson,
+  tellOnce,
   tellResult,
   withAgentOptions,
   withAgents,
@@ -154,16 +154,19 @@ async function goOn(planned: Planned, flags: AgentFlags, here: RunsHere): Promis
   const { context } = here;
   const hasDraft = currentVersion(planned.plan) !== undefined;
   if (context.isInteractive && !here.isJson && hasDraft) {
-    if (result.output === '') tellResult('plan', result, here);
-    await acknowledgeResult(result, here);
+    const tell = () => {
+      if (result.output === '') tellResult('plan', result, here);
+    };
+    await tellOnce(result, tell, here);
     return decideOn(planned.plan, flags, here);
   }
-  if (here.isJson) printJson({ ...resultJson('plan', result, here), plan: planJson(planned.plan) }, context);
-  else {
+  const tell = () => {
+    if (here.isJson)
+      return printJson({ ...resultJson('plan', result, here), plan: planJson(planned.plan) }, context);
     tellResult('plan', result, here);
     if (hasDraft) context.stderr(`${lackingLine(planned.plan)}${nextLine(planned.plan)}`);
-  }
-  await acknowledgeResult(result, here);
+  };
+  await tellOnce(result, tell, here);
 }
 
 /** Shows the plan and does what is typed, until it is approved, cancelled or left. */
@@ -202,9 +205,8 @@ async function decideOn(first: Plan, flags: AgentFlags, here: RunsHere): Promise
         );
         const isNew = planned.plan.current !== current.current;
         current = planned.plan;
-        if (isNew) showPlan(current, here);
-        else tellFailure(planned.result, here);
-        await acknowledgeResult(planned.result, here);
+        const tell = () => (isNew ? showPlan(current, here) : tellFailure(planned.result, here));
+        await tellOnce(planned.result, tell, here);
       }
     }
   }

@@ -14,7 +14,7 @@ import {
   acknowledgeDelivery,
   endedSessions,
   enterServer,
-  holdTurn,
+  holdTurns,
   takeDelivery,
 } from '../runs/delivery/deliver.ts';
 import { agentOfKey, type Requester, type TurnName } from '../runs/model/run.ts';
@@ -80,7 +80,7 @@ function newConnection(world: RunsWorld, clientName: string | undefined) {
     holdTurn: (turn: TurnName) => {
       try {
         const owner = newOwner();
-        if (holdTurn(turn, requester, owner, world)) onTheWay.push(owner);
+        if (holdTurns([turn], requester, { owner }, world)) onTheWay.push(owner);
       } catch (error) {
         complain('note that a reply was given', error); // Then it is told once more.
       }

@@ -7,7 +7,7 @@ import { redactSecrets } from '../core/redact.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
-import { RUN_VARIABLE } from '../system/process-identity.ts';
+import { identityIn, isSameProcess, type ProcessIdentity, RUN_VARIABLE } from '../system/process-identity.ts';
 import { isSetAbove, programAbove } from '../system/processes.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import {
@@ -20,7 +20,14 @@ import {
   withoutEditing,
 } from './model/permissions.ts';
 import { EXPLORE_TOOL } from './model/profile.ts';
-import { isLive, type Requester, type Run, type RunWithMessages, requesterKey } from './model/run.ts';
+import {
+  attachMark,
+  isLive,
+  type Requester,
+  type Run,
+  type RunWithMessages,
+  requesterKey,
+} from './model/run.ts';
 import { isToolAllowed } from './model/tool-policy.ts';
 import { isTerminal, type Turn, turnMark } from './model/turn.ts';
 import { addRunEvent, readRuns, withRuns } from './store/rows.ts';
@@ -144,13 +151,19 @@ function newest<T extends RunWithMessages>(runs: readonly T[]): T | undefined {
 
 /** Why a run cannot be called so: the label would be read as something else; undefined when it can. */
 export function labelProblem(label: string): string | undefined {
-  const isWord = ['last', 'all', 'project', '*'].includes(label);
-  const isName = /^(?:#?\d+$|id:|agent:.*:subagent:)/.test(label) || idPrefix(label) !== undefined;
-  if (!isWord && !isName) return undefined;
-  const read = isWord
-    ? 'that word has a meaning of its own'
-    : "it reads as a run's number, id or session key";
-  return `Cannot call a run "${cutText(oneLine(label), ECHO_LENGTH_MAX)}": ${read}. Choose another label`;
+  const reads: readonly (readonly [isSo: boolean, how: string])[] = [
+    [['last', 'all', 'project', '*'].includes(label), 'that word has a meaning of its own'],
+    [/^#?\d+$/.test(label), "it reads as a run's number"],
+    [/^(?:id:|agent:.*:subagent:)/.test(label), "it reads as a run's id or session key"],
+    [
+      idPrefix(label) !== undefined,
+      `${PREFIX_LENGTH_MIN} or more of 0-9 and a-f read as the beginning of an id`,
+    ],
+  ];
+  const how = reads.find(([isSo]) => isSo)?.[1];
+  return (
+    how && `Cannot call a run "${cutText(oneLine(label), ECHO_LENGTH_MAX)}": ${how}. Choose another label`
+  );
 }
 
 function idPrefix(words: string): string | undefined {
@@ -213,6 +226,12 @@ export function findByIdAnywhere(words: string, world: RunsWorld): RunMatch<RunL
 /** A turn of the run that waits or works, its announce step too; undefined when all of it is over. */
 export function activeTurn({ id }: Run, paths: StatePaths): Turn | undefined {
   return readRuns(paths, (db) => turnsOf(id, db))?.find(({ state }) => !isTerminal(state));
+}
+
+/** The process of a person who goes on with the run's session in its client. */
+export function attachedProcess({ id }: Run, paths: StatePaths): ProcessIdentity | undefined {
+  const known = identityIn(readTextFile(attachMark(paths, id)) ?? '');
+  return known !== null && isSameProcess(known) ? known : undefined;
 }
 
 /** The run, when it is one of the requester's. */

@@ -4,10 +4,10 @@ import { cutText, oneLine } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
 import { loadRunConfig } from '../settings/all-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
-import type { Requester, RunWithMessages } from './model/run.ts';
+import type { Requester, Run, RunWithMessages } from './model/run.ts';
 import { isTerminal } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
-import { ownRun, refusalInside, senderPermissions } from './requester.ts';
+import { attachedProcess, ownRun, refusalInside, senderPermissions } from './requester.ts';
 import { gapRefusal, ruleGaps } from './spawn-plan.ts';
 import { spent } from './store/limits.ts';
 import { claimTurns } from './store/queue.ts';
@@ -49,7 +49,7 @@ export function sendToRun(
     const refused = (answer: Refusal) => ({ answer, claimed: [] });
     const own = ownRun(runId, requester, db);
     if ('status' in own) return refused(own);
-    const refusal = sendRefusal(own, settings, db);
+    const refusal = sendRefusal(own, settings, db) ?? attachRefusal(own.run, world);
     if (refusal !== undefined) return refused(refusal);
     const client = clientNamed(own.run.client);
     const gaps = permissions === null ? [] : ruleGaps(client, permissions, requester);
@@ -88,6 +88,14 @@ function sendRefusal(
   const most = [...(tokens === null ? [] : [`${tokens} tokens`]), ...(usd === null ? [] : [`$${usd}`])];
   const words = `subagent ${name} has taken all that a run may take (${most.join(', ')})`;
   return limit(`budget exceeded: ${words}; raise budget.run in the settings, or use retry`);
+}
+
+/** Inside the transaction, in which nobody can attach to the run meanwhile. */
+function attachRefusal(run: Run, { paths }: RunsWorld): Refusal | undefined {
+  const process = attachedProcess(run, paths);
+  if (process === undefined) return undefined;
+  const who = `a person goes on with it on a terminal (PID ${process.pid}), and a session has one writer`;
+  return error(`Subagent #${run.number} takes no message: ${who}. Wait until that has ended`);
 }
 
 function error(words: string): Refusal {

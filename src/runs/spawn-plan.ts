@@ -47,6 +47,8 @@ export type SpawnRequest = {
   readonly handover?: Handover | undefined;
   /** How many files are not committed where it is to work: a worktree of its own does not have them. */
   readonly uncommitted?: number | undefined;
+  /** Why it cannot have the worktree that it is to have. */
+  readonly worktreeProblem?: string | undefined;
 };
 
 /** What a spawn looks at besides the request. */
@@ -172,7 +174,7 @@ function refuse(status: Refusal['status'], error: string) {
 }
 
 function requestProblem(request: SpawnRequest, { requester, isDirectory }: SpawnSurroundings) {
-  const { task, thinking, runTimeoutSeconds, permissions, limits } = request;
+  const { task, thinking, runTimeoutSeconds, permissions, limits, worktreeProblem } = request;
   if (task.trim() === '') return 'task is required';
   if (task.length > TASK_LENGTH_MAX)
     return `task is too long: ${task.length} characters, the most is ${TASK_LENGTH_MAX}; put it into a file and name that`;
@@ -189,7 +191,7 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
   const cwd = request.cwd ?? requester.cwd;
   if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
   if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"; make it, or start from another one`;
-  return undefined;
+  return worktreeProblem && `${worktreeProblem}; mend that, or choose worktree "auto" or "never"`;
 }
 
 function readThinking(word: string | undefined): Thinking | undefined {

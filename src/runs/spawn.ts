@@ -37,7 +37,7 @@ import { claimTurns, queuePosition } from './store/queue.ts';
 import { readRuns, runsTransaction } from './store/rows.ts';
 import { handoverText, type Insertion, insertRun, keepHandover, type NewRun, runsIn } from './store/runs.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
-import { directoryBefore, uncommittedFiles } from './workspace/worktree.ts';
+import { directoryBefore, uncommittedFiles, worktreeProblem } from './workspace/worktree.ts';
 import { checkpoint, type Refusal, type RunsWorld } from './world.ts';
 
 export type SpawnAnswer =
@@ -83,7 +83,7 @@ export function spawnRun(request: SpawnRequest, requester: Requester, world: Run
   return spawn(request, request.idempotencyKey?.trim() ? SAME_NAME : SAME_CALL, requester, world);
 }
 
-/** The request with the number of uncommitted files, if it asks for a worktree. Call it before spawnRun(), which is synchronous. */
+/** The request with what git says of a worktree, if it asks for one. Call it before spawnRun(), which is synchronous. */
 export async function seenByGit(
   request: SpawnRequest,
   requester: Requester,
@@ -92,7 +92,10 @@ export async function seenByGit(
   const config = loadRunConfig(paths);
   const mode = request.worktree ?? (config.kind === 'refused' ? 'never' : config.settings.worktree);
   if (mode !== 'always') return request;
-  return { ...request, uncommitted: await uncommittedFiles(request.cwd ?? requester.cwd, env) };
+  const directory = request.cwd ?? requester.cwd;
+  const problem = await worktreeProblem(directory, env);
+  if (problem !== undefined) return { ...request, worktreeProblem: problem };
+  return { ...request, uncommitted: await uncommittedFiles(directory, env) };
 }
 
 /** Starts a new run with the task and settings of one that has ended (P9). The agent's settings are read anew. */

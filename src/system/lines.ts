@@ -24,6 +24,8 @@ export type LineOptions = {
 const LINE_BYTES_MAX = 32 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const LINE_END = 0x0a;
+/** What has been read leaves strings behind, which a runtime collects late when nothing else asks for memory. */
+const COLLECT_BYTES = 48 * 1024 * 1024;
 
 /**
  * Reads a file line by line, split at line feeds and nothing else, in memory of the size of its longest line. To be
@@ -38,6 +40,7 @@ export class LineReader {
   #at = 0;
   #until = 0;
   #offset: number;
+  #sinceCollected = 0;
 
   constructor(
     path: string,
@@ -97,7 +100,15 @@ export class LineReader {
     const wanted = Math.min(this.#buffer.length - this.#until, Math.max(this.#chunkBytes, unread));
     const length = readSync(this.#file, this.#buffer, this.#until, wanted, this.#offset + unread);
     this.#until += length;
+    this.#collect(length);
     return length > 0;
+  }
+
+  #collect(length: number): void {
+    this.#sinceCollected += length;
+    if (this.#sinceCollected < COLLECT_BYTES) return;
+    this.#sinceCollected = 0;
+    collectGarbage();
   }
 
   /** Moves what is unread to the front of a buffer that has room for more; one that a long line has left is given back. */
@@ -125,8 +136,6 @@ export function readFirstLine(path: string, bytesMax: number): Uint8Array | unde
 }
 
 const LONG_LINE_BYTES = 1024 * 1024;
-/** What has been read leaves strings behind, which a runtime collects late when nothing else asks for memory. */
-const COLLECT_BYTES = 24 * 1024 * 1024;
 /** Between two looks at everything else. */
 const ROUND_BYTES = 4 * 1024 * 1024;
 
@@ -232,7 +241,7 @@ export class GrowingFile {
 
   #collect(length: number): void {
     this.#sinceCollected += length;
-    if (this.#sinceCollected < COLLECT_BYTES) return;
+    if (this.#sinceCollected < COLLECT_BYTES / 2) return;
     this.#sinceCollected = 0;
     collectGarbage();
   }

@@ -60,6 +60,9 @@ const session = (name: string) => [
   answer(say('Started.')),
   answer(say(`I have heard of ${name}.`)),
 ];
+const WAITING = answer(
+  useTool('Bash', { command: `${BINARY} subagents wait last`, description: 'Wait for it' }),
+);
 const child = (): readonly ModelTurn[] => [{ kind: 'answer', blocks: [say('It holds.')], delayMs: WORK_MS }];
 /** The announce step, which has no tools. */
 const announced = (body: Json): ModelTurn => {
@@ -67,14 +70,18 @@ const announced = (body: Json): ModelTurn => {
   return answer(say(`Result: bridge ${name} holds.`));
 };
 const NAMES = ['alone', 'left', 'right', 'closed', 'printed'];
+/** One whose user has it wait for its run, behind the first turn. */
+const WAITS = [...session('waits').slice(0, 2), WAITING, answer(say('It holds.'))];
 
 beforeAll(async () => {
   workspace = await makeWorkspace({ client: await installClient(CLIENT_VERSION), binary: BINARY });
   const script = Object.fromEntries(
-    NAMES.flatMap((name) => [
-      [name, session(name)],
-      [`child-${name}`, child()],
-    ]),
+    [...NAMES.map((name) => [name, session(name)] as const), ['waits', WAITS] as const].flatMap(
+      ([name, turns]) => [
+        [name, turns],
+        [`child-${name}`, child()],
+      ],
+    ),
   );
   model = await startScriptedModel({
     script,
@@ -179,6 +186,19 @@ describe('a session of Claude Code on a terminal whose user types nothing more',
     expect([requestsOf('left').length, requestsOf('right').length]).toEqual([3, 3]);
   });
 
+  test('is told once where a command of its next turn waits for its run, by that command', async () => {
+    await using terminal = await begin('waits');
+    await Bun.sleep(500);
+    terminal.type('Wait for it.');
+    await Bun.sleep(300);
+    terminal.type('\r');
+    await until('the command has ended', () => requestsOf('waits').length >= 4, terminal.shown);
+    await Bun.sleep(QUIET_MS);
+    expect(requestsOf('waits')).toHaveLength(4);
+    expect(timesTold('waits', 'bridge waits holds')).toBe(1);
+    expect(announcementOf('waits')?.state).toBe('acked');
+  });
+
   test('leaves the result of its run waiting, and no process, when it is closed before', async () => {
     const terminal = await begin('closed');
     await Bun.sleep(1000);
@@ -196,8 +216,7 @@ describe('a session of Claude Code on a terminal whose user types nothing more',
 test('a session that prints and ends does not wait for its runs', async () => {
   const prompt = '[[conv:printed]] Have the bridge looked at.';
   const { end } = await runClientOn(model, workspace, { prompt });
-  const endedAtMs = Date.now();
+  expect(announcementOf('printed')).toBeUndefined(); // Its run works on.
   expect(end).toMatchObject({ kind: 'exited', code: 0 });
   await until('the run has ended', () => announcementOf('printed') !== undefined);
-  expect(announcementOf('printed')?.ready_at).toBeGreaterThan(endedAtMs);
 });

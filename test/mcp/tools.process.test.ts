@@ -3,6 +3,7 @@ import type { Json } from '../../src/core/guards.ts';
 import { withRuns } from '../../src/runs/store/rows.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
 import { spawn } from '../runs/store/made-up.ts';
+import { commitNothing } from '../runs/workspace/tree-place.ts';
 import { putSessions, sessionsOf } from '../support/client-sessions.ts';
 import { temporaryHome } from '../support/home.ts';
 import { homePerTest } from '../support/per-test.ts';
@@ -159,10 +160,16 @@ describe('sessions_spawn', () => {
     expect(unasked.value).not.toHaveProperty('handover');
   });
 
-  test('warns of what a worktree of its own does not have', async () => {
+  test('refuses a worktree that cannot be made, and warns of what it does not have', async () => {
     home.writeConfig({ agents: { defaults: { subagents: { worktree: 'always' } } } });
-    Bun.spawnSync(['git', 'init', '--quiet', projectIn(home)]);
     await using connected = await connect(home);
+    const { isError, value: refusal } = await connected.call('sessions_spawn', { task: 'x' });
+    const reason = `Cannot make a worktree: "${projectIn(home)}" is in no git repository that can be used: `;
+    expect({ isError, refusal }).toMatchObject({
+      isError: true,
+      refusal: { error: expect.stringContaining(reason) },
+    });
+    await commitNothing(projectIn(home));
     const { value } = await connected.call('sessions_spawn', { task: 'x' });
     const warning = '1 file is not committed, and so not in its worktree: commit first what it needs';
     expect(value).toMatchObject({ warning });

@@ -281,12 +281,16 @@ describe('matchRun()', () => {
 });
 
 describe('labelProblem()', () => {
-  const words = ['last', 'all', 'project', '*', '3', '#3', '1234', 'id:abcd', 'abcd', 'ABCD-1234'];
-  for (const label of [...words, id('ffff'), childKeyOf(id('f'))])
-    test(`refuses ${label}, by which no run could be named`, () => {
-      expect(labelProblem(label)).toStartWith(`Cannot call a run "${label}": `);
-      expect(labelProblem(label)).toEndWith('. Choose another label');
-    });
+  const reasons: [labels: string[], reason: string][] = [
+    [['last', 'all', 'project', '*'], 'that word has a meaning of its own'],
+    [['3', '#3', '1234'], "it reads as a run's number"],
+    [['id:abcd', childKeyOf(id('f'))], "it reads as a run's id or session key"],
+    [['abcd', 'Facade', 'ABCD-1234', id('ffff')], '4 or more of 0-9 and a-f read as the beginning of an id'],
+  ];
+  for (const [labels, reason] of reasons)
+    for (const label of labels)
+      test(`refuses ${label}, by which no run could be named, since ${reason}`, () =>
+        expect(labelProblem(label)).toBe(`Cannot call a run "${label}": ${reason}. Choose another label`));
 
   test('has nothing against a label by which its run is found', () => {
     for (const label of ['docs', 'fix #3', 'lasting', 'all tests', 'agent: fix', 'abc', 'v2'])

@@ -13,6 +13,7 @@ import { temporaryHome } from '../support/home.ts';
 import { madeEnding } from '../support/made-run.ts';
 import { accepted, runsHome } from './runs-home.ts';
 import { tell } from './told.ts';
+import { commitNothing } from './workspace/tree-place.ts';
 
 /** Spawning up to the answer: nothing is started, because every slot is taken or the program is none. */
 
@@ -129,7 +130,7 @@ describe('spawnRun()', () => {
   test('warns of what is not committed when the run has a worktree of its own, and only then', async () => {
     await using made = bench();
     const { project } = made;
-    Bun.spawnSync(['git', 'init', '--quiet'], { cwd: project });
+    await commitNothing(project);
     for (const name of ['a', 'b']) writeFileSync(`${project}/${name}`, 'new');
     const seen = async (request: Partial<SpawnRequest>) =>
       made.spawn(await seenByGit({ task: 'quick', ...request }, made.requester, made.idle));
@@ -141,6 +142,26 @@ describe('spawnRun()', () => {
     });
     Bun.spawnSync(['rm', 'a', 'b'], { cwd: project });
     expect(await seen({ worktree: 'always', task: 'third' })).not.toHaveProperty('warning');
+  });
+
+  test('refuses a worktree of its own where none can be made, with the reason, and takes "auto"', async () => {
+    await using made = bench();
+    const seen = async (worktree: 'always' | 'auto') =>
+      made.spawn(await seenByGit({ task: 'quick', worktree }, made.requester, made.idle));
+    for (const [prepare, reason] of [
+      [
+        [],
+        /^Cannot make a worktree: "[^"]+" is in no git repository that can be used: .*not a git repository.*/,
+      ],
+      [['git', 'init', '--quiet'], /^Cannot make a worktree: "[^"]+" has no commit yet/],
+    ] as const) {
+      if (prepare.length > 0) Bun.spawnSync([...prepare], { cwd: made.project });
+      const { error } = (await seen('always')) as { error: string };
+      expect(error).toMatch(reason);
+      expect(error).toEndWith('; mend that, or choose worktree "auto" or "never"');
+    }
+    expect(existsSync(made.home.paths.runsDatabase)).toBe(false);
+    expect((await seen('auto')).status).toBe('accepted');
   });
 
   test('keeps the warnings with the run', async () => {

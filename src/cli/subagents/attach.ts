@@ -1,13 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { bringConfiguration, userOf } from '../../clients/agent-login.ts';
 import { loginVariable } from '../../clients/client.ts';
 import { clientNamed } from '../../clients/clients.ts';
-import type { Environment } from '../../core/state-paths.ts';
-import { type Run, turnFiles } from '../../runs/model/run.ts';
-import { activeTurn } from '../../runs/requester.ts';
-import { postponeArchive, withRuns } from '../../runs/store/rows.ts';
+import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { attachMark, type Run, runDirectory, turnFiles } from '../../runs/model/run.ts';
+import { activeTurn, attachedProcess } from '../../runs/requester.ts';
+import { postponeArchive, runsTransaction, withRuns } from '../../runs/store/rows.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { RunsWorld } from '../../runs/world.ts';
+import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
+import { identityNow, identityText } from '../../system/process-identity.ts';
 import { findProgram, runAttached } from '../../system/run-command.ts';
 import { printJson, visible } from '../output.ts';
 import { aboutRun, complainOf, type JsonFlag, type RunsHere } from './runs-here.ts';
@@ -32,13 +34,38 @@ async function start(here: RunsHere, { print }: AttachFlags, { run }: RunListing
   const { words: command, path, cwd, env, set, unset } = attachment;
   if (isJson) return printJson({ runId, number, client, sessionId, cwd, command, env: set, unset }, context);
   if (print || !context.isInteractive) return context.stdout(`${visible(shellLine(attachment))}\n`);
+  const taken = takeSession(run, world);
+  if (taken !== undefined) return complainOf('attach to', run, taken, here);
   // Ctrl-C is for the client, which has the terminal.
   const release = context.onInterrupt(() => {});
   try {
     context.setExitCode(await runAttached(path, command.slice(1), { cwd, env }));
   } finally {
     release();
+    rmSync(attachMark(world.paths, runId), { force: true });
   }
+}
+
+/** Notes that this process goes on with the session, in a transaction, as a message is sent in one; or says who writes in it. */
+function takeSession(run: Run, { paths }: RunsWorld): string | undefined {
+  return runsTransaction(paths, () => {
+    const reason = writerOf(run, paths);
+    if (reason !== undefined) return reason;
+    ensurePrivateDirectory(runDirectory(paths, run.id));
+    writeFileSync(attachMark(paths, run.id), identityText(identityNow(process.pid)), { mode: 0o600 });
+    return undefined;
+  });
+}
+
+/** Who writes in the run's session, as a reason; undefined: nobody. */
+function writerOf(run: Run, paths: StatePaths): string | undefined {
+  const active = activeTurn(run, paths);
+  const attached = attachedProcess(run, paths);
+  const isOne = 'and a session has one writer';
+  const print = `"attach ${run.number} --print" shows the command`;
+  if (active !== undefined)
+    return `it is ${active.state}, ${isOne}: "self-generation subagents wait ${run.number}" waits for its end, ${print}`;
+  return attached && `a person goes on with it already (PID ${attached.pid}), ${isOne}: ${print}`;
 }
 
 function shellLine({ words, cwd, set, unset }: Attachment): string {
@@ -96,12 +123,10 @@ function refusalOf(run: Run, purpose: 'start' | 'print', { paths }: RunsWorld): 
   const call = (verb: string) => `"self-generation subagents ${verb} ${run.number}"`;
   const isArchived = run.archivedAtMs !== null;
   if (isArchived) return `it is archived, and its session put away: ${call('retry')} runs its task again`;
-  const active = activeTurn(run, paths);
-  if (active !== undefined && purpose === 'start') {
-    const next = `${call('wait')} waits for its end, "attach ${run.number} --print" shows the command`;
-    return `it is ${active.state}, and a session has one writer: ${next}`;
-  }
-  if (run.sessionId === null && active !== undefined) return 'it has no session yet: try again in a moment';
+  const writer = purpose === 'start' ? writerOf(run, paths) : undefined;
+  if (writer !== undefined) return writer;
+  if (run.sessionId === null && activeTurn(run, paths) !== undefined)
+    return 'it has no session yet: try again in a moment';
   if (run.sessionId === null) return `it has no session: ${call('retry')} runs its task again`;
   if (existsSync(run.cwd)) return undefined;
   return `its directory "${run.cwd}", by which its client finds the session, is gone: ${call('send')} makes a worktree again`;

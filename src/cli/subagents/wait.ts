@@ -1,4 +1,5 @@
-import { acknowledgeTurns } from '../../runs/delivery/deliver.ts';
+import { randomUUID } from 'node:crypto';
+import { acknowledgeDelivery, holdTurns, returnDelivery } from '../../runs/delivery/deliver.ts';
 import { NO_NOTES } from '../../runs/model/announcement.ts';
 import type { RunWithTurn, TurnName } from '../../runs/model/run.ts';
 import { formatDuration } from '../../runs/model/stats.ts';
@@ -54,17 +55,29 @@ async function waitForTarget(here: RunsHere, { timeout }: WaitFlags, target?: st
   await waitAndTell(turns, { timeoutMs, untilAnnounced: true, tell: (answer) => tell(answer, here) }, here);
 }
 
-/** Waits for these turns and prints their state. Ended turns that could be printed count as delivered. */
+/** Waits for these turns and prints their state. Ended turns are held by this command meanwhile, and delivered if they could be printed. */
 export async function waitAndTell(
   turns: readonly TurnName[],
   { tell, ...patience }: Patience & { readonly tell: (answer: WaitAnswer) => void },
   here: RunsHere,
 ): Promise<void> {
   const answer = await waitFor(turns, patience, here);
-  tell(answer);
   const ended = answer.runs.filter(({ turn }) => isTerminal(turn.state));
   const shown = ended.map(({ turn: { runId, number } }) => ({ runId, turn: number }));
-  if (shown.length > 0 && (await here.context.written())) acknowledgeTurns(shown, here.requester, here.world);
+  await tellHeld(shown, () => tell(answer), here);
+}
+
+/** Prints the results of these turns, which are held meanwhile so that nobody else tells them; delivered once they are written. */
+export async function tellHeld(
+  turns: readonly TurnName[],
+  tell: () => void,
+  { context, requester, world }: RunsHere,
+): Promise<void> {
+  const owner = `wait:${randomUUID()}`;
+  if (turns.length > 0) holdTurns(turns, requester, { owner, isUnsaid: true }, world);
+  tell();
+  if (await context.written()) acknowledgeDelivery(requester.key, owner, world);
+  else returnDelivery(owner, world);
 }
 
 /** The exit code for these turns: the first that applies of goes on, failed, timed out, stopped. */

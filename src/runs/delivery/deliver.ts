@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { lookOr } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
@@ -8,7 +8,6 @@ import { type Announcement, DELIVERY_LENGTH_MAX, deliveryText } from '../model/a
 import { inboxMark, isKeyOfRun, type Requester, type TurnName } from '../model/run.ts';
 import {
   acknowledge,
-  acknowledgeTurn,
   enterListener,
   hasWaiting,
   leaseTurn,
@@ -60,15 +59,19 @@ export function takeDelivery(requester: Requester, reader: Reader, world: RunsWo
   return undefined;
 }
 
-/** Leases a turn's announcement to this owner, whose answer has the reply; false if it is for another session or was delivered. */
-export function holdTurn(
-  turn: TurnName,
+/**
+ * Leases the announcements of these turns to this owner, who shows their results in another way; false if each is for
+ * another session or was delivered. `isUnsaid`: what is shown is not written yet, and acknowledgeDelivery() follows at once.
+ */
+export function holdTurns(
+  turns: readonly TurnName[],
   { session }: Requester,
-  owner: string,
+  { owner, isUnsaid = false }: { readonly owner: string; readonly isUnsaid?: boolean },
   { paths, now }: RunsWorld,
 ): boolean {
-  const untilMs = now().getTime() + LEASE_MS;
-  return withRuns(paths, (db) => leaseTurn(turn, { owner, untilMs, session }, db));
+  const untilMs = now().getTime() + (isUnsaid ? UNSAID_LEASE_MS : LEASE_MS);
+  const lease = (db: Sqlite) => turns.map((turn) => leaseTurn(turn, { owner, untilMs, session }, db));
+  return runsTransaction(paths, lease).includes(true);
 }
 
 /** The holder's delivery was written out: from now on it is held by the owner, whose next call shows whether it arrived. */
@@ -101,15 +104,11 @@ export function acknowledgeDelivery(
   return ids;
 }
 
-/** The results of these turns have been shown to the requester's session in another way. */
-export function acknowledgeTurns(
-  turns: readonly TurnName[],
-  { key, session }: Requester,
-  { paths, now }: RunsWorld,
-): void {
-  const nowMs = now().getTime();
-  runsTransaction(paths, (db) => turns.map((turn) => acknowledgeTurn(turn, session, nowMs, db)));
-  unmarkInbox(key, paths, nowMs);
+/** Nobody is to be told the results of these turns: who asked has what was made of them. */
+export function acknowledgeTurns(turns: readonly TurnName[], requester: Requester, world: RunsWorld): void {
+  const owner = `known:${randomUUID()}`;
+  holdTurns(turns, requester, { owner, isUnsaid: true }, world);
+  acknowledgeDelivery(requester.key, owner, world);
 }
 
 /** What this owner holds has not arrived: it waits again. */

@@ -106,6 +106,8 @@ export function worldOf({ env, paths, now, event }: HookRun): RunsWorld {
 
 /** Announcements within this time are delivered together. */
 const TOGETHER_MS = 2000;
+/** A command or a tool that waits for it in the session, and looks every LOOK_MS, has it first. */
+const YIELDS_MS = 500;
 /** The exit code that wakes. */
 const WAKES = 2;
 /** A hook that is killed before it ends with that code has woken nobody: then it is delivered again, marked as such. */
@@ -181,7 +183,8 @@ async function isToBeWoken(
     }
     if (!news.isReady && !news.isComing) return false;
     if (news.isReady) readySinceMs ??= nowMs;
-    if (readySinceMs !== undefined && (!news.isComing || nowMs - readySinceMs >= TOGETHER_MS)) return true;
+    const patienceMs = news.isComing ? TOGETHER_MS : YIELDS_MS;
+    if (readySinceMs !== undefined && nowMs - readySinceMs >= patienceMs) return true;
     await sleep(LOOK_MS);
   }
 }

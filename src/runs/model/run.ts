@@ -143,6 +143,11 @@ export type TurnFiles = {
   readonly mark: string;
 };
 
+/** The file that names the process by which a person goes on with the session of a run. */
+export function attachMark(paths: StatePaths, runId: string): string {
+  return `${runDirectory(paths, runId)}/attached`;
+}
+
 const RUN_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** The directory of a run. @throws Error when the id is no id: it may come from outside, and becomes a path here. */

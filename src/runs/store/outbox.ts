@@ -124,16 +124,6 @@ export function acknowledge(owner: string, nowMs: number, db: Sqlite): string[] 
   return settle('acked', "state = 'leased' AND lease_owner = ?", [owner], nowMs, db);
 }
 
-/** Settles the announcement of a turn that nobody has leased: this session was told in another way. */
-export function acknowledgeTurn(
-  { runId, turn }: TurnName,
-  session: string | null,
-  nowMs: number,
-  db: Sqlite,
-): void {
-  settle('acked', IS_TURNS_OWN, [runId, turn, session], nowMs, db);
-}
-
 /** Settles what this session got through its hooks, and through its MCP server if that lives: an answer of a killed one may be lost. */
 export function acknowledgeSession(
   { session, serverPid }: { readonly session: string; readonly serverPid: number | undefined },

@@ -24,6 +24,7 @@ const LOOK_TIMEOUT_MS = 5000;
 const BRANCHES = 'subagent/';
 const SLUG_LENGTH_MAX = 40;
 const ID_LENGTH = 8;
+const TOP = ['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir'];
 /** Not into submodules, which have a configuration each; git removes no working tree that has any. */
 const STATUS: readonly string[] = [
   ...['status', '--porcelain=v1', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all'],
@@ -60,12 +61,9 @@ export async function prepareWorktree(
     runDirectory(paths, run.id); // The id becomes a path and a branch.
     const before = directoryBefore(run);
     const git = await gitIn(before, env);
-    const top = await git(['rev-parse', '--path-format=absolute', '--show-toplevel', '--git-common-dir']);
+    const top = await git(TOP);
     if (top.kind === 'failed' && known === null && mode === 'auto') return { kind: 'none' };
-    const unusable = `Cannot make a worktree: "${before}" is in no git repository that can be used: `;
-    const [root = '', common = ''] = said(top, unusable).split('\n');
-    const head = await commitOf('HEAD', git);
-    if (head === undefined) throw new Error(`Cannot make a worktree: "${root}" has no commit yet`);
+    const { root, common, head } = await originOf(before, top, git);
     const prefix = await git(['rev-parse', '--show-prefix']);
     const hash = createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16);
     const home = join(paths.worktrees, hash);
@@ -92,6 +90,21 @@ export function directoryBefore({ cwd, worktree }: Pick<Run, 'cwd' | 'worktree'>
   const inside = relative(worktree.path, cwd);
   const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
   return isInside ? join(worktree.repository, inside) : worktree.repository;
+}
+
+/** What a worktree is made of. `top`: what git says to TOP. @throws Error when none can be made */
+async function originOf(directory: string, top: Awaited<ReturnType<Git>>, git: Git) {
+  const unusable = `Cannot make a worktree: "${directory}" is in no git repository that can be used: `;
+  const [root = '', common = ''] = said(top, unusable).split('\n');
+  const head = await commitOf('HEAD', git);
+  if (head === undefined) throw new Error(`Cannot make a worktree: "${root}" has no commit yet`);
+  return { root, common, head };
+}
+
+/** Why no worktree can be made of the directory's repository; undefined when one can. Never throws. */
+export async function worktreeProblem(directory: string, env: Environment): Promise<string | undefined> {
+  const git = await gitIn(directory, env);
+  return await originOf(directory, await git(TOP), git).then(() => undefined, reasonOf);
 }
 
 /** `subagent/fix-tests-1a2b3c4d`. */

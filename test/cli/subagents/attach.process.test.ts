@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { attachMark } from '../../../src/runs/model/run.ts';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { changeRun, getRun } from '../../../src/runs/store/runs.ts';
+import { identityNow, identityText } from '../../../src/system/process-identity.ts';
 import type { ClientName } from '../../support/clients.ts';
 import { refused, said } from '../call.ts';
 import { NOW_MS, newShelf } from './shelf.ts';
@@ -97,6 +108,36 @@ describe('subagents attach', () => {
     );
     expect((await shelf.call(['attach', '1', '--print'])).stdout).toContain('claude --resume session-1');
     expect(shelf.seen()).toBeUndefined();
+  });
+
+  test('takes the session for itself: nobody else attaches and no message begins a turn until it has ended', async () => {
+    using shelf = shelfWith('claude');
+    const mark = attachMark(shelf.home.paths, shelf.turn.runId);
+    shelf.home.put(
+      'bin/claude',
+      `#!/bin/sh\nwhile [ -e '${shelf.home.path}/stays' ]; do /bin/sleep 0.05; done\n`,
+    );
+    shelf.home.put('stays', '');
+    const attached = shelf.call(['attach', '1'], ON_TERMINAL);
+    while (!existsSync(mark)) await Bun.sleep(10);
+    expect(statSync(mark).mode & 0o777).toBe(0o600);
+    const who = `(PID ${process.pid}), and a session has one writer`;
+    expect((await shelf.call(['attach', '1'], ON_TERMINAL)).stderr).toContain(
+      `goes on with it already ${who}`,
+    );
+    const send = () => shelf.call(['send', '1', 'and now?', '--timeout', '0']);
+    expect(await send()).toEqual(
+      refused(
+        1,
+        `⚠️ Send failed: Subagent #1 takes no message: a person goes on with it on a terminal ${who}. Wait until that has ended\n`,
+      ),
+    );
+    unlinkSync(`${shelf.home.path}/stays`);
+    expect(await attached).toEqual(said(''));
+    expect(existsSync(mark)).toBe(false);
+    // Of one that was killed nothing is left but the file.
+    writeFileSync(mark, identityText({ ...identityNow(process.pid), start: '1' }));
+    expect((await send()).code).toBe(0);
   });
 
   test('is refused when the session is put away, its directory gone, or its client not there', async () => {

@@ -176,6 +176,20 @@ describe('subagents wait', () => {
     ]);
   });
 
+  test('holds what it shows until it is written, so that nobody else tells it, and what it does not show not', async () => {
+    using shelf = newShelf();
+    for (const _ of [1, 2]) shelf.end(shelf.start(), {}, {});
+    const states = () => shelf.write((db) => db.all('SELECT state FROM outbox ORDER BY position'));
+    let meanwhile: unknown[] = [];
+    const written = async () => {
+      meanwhile = states();
+      return true;
+    };
+    await shelf.call(['wait', '1'], { written });
+    expect(meanwhile).toEqual([{ state: 'leased' }, { state: 'pending' }]);
+    expect(states()).toEqual([{ state: 'acked' }, { state: 'pending' }]);
+  });
+
   test('shows a session who has stopped its run, and in words', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     shelf.start();

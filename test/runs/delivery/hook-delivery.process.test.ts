@@ -128,6 +128,23 @@ describe('the hook behind a turn', () => {
     expect([code, told.includes('short one')]).toEqual([2, true]);
   });
 
+  test('leaves a result to the command of its session that waits for it, which alone tells it', async () => {
+    await using made = await bench();
+    for (const task of ['one', 'two', 'three']) {
+      const { number } = made.spawn(`[[slow 1200]] ${task}`);
+      const hook = made.stop();
+      await made.waits(hook);
+      const command = Bun.spawn([process.execPath, MAIN, 'subagents', 'wait', String(number)], {
+        cwd: made.project,
+        env: { ...made.world.env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: SESSION },
+        stderr: 'ignore',
+      });
+      expect(await command.stdout.text()).toContain(`${number}) success`);
+      expect(await hook.ended).toEqual({ code: 0, told: '' });
+      expect(made.outbox().at(-1)).toEqual({ state: 'acked', attempts: 1 });
+    }
+  });
+
   for (const [how, env] of [
     ['in print mode', { CLAUDE_CODE_ENTRYPOINT: 'sdk-cli' }],
     ['where nobody attends', { CLAUDE_CODE_SESSION_ATTENDED: '0' }],

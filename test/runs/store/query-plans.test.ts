@@ -119,7 +119,6 @@ function doAll(db: Sqlite): void {
   turns.requestStopAll(A, turns.WHOLE_PROJECT, stop, db);
   turns.unstoppedRuns(A, db);
   turns.awaitedTurns(A, db);
-  outbox.acknowledgeTurn({ runId: 'r', turn: 1 }, null, NOW_MS, db);
   rows.dueArchives(NOW_MS, 9, db);
   rows.setArchived(turn.runId, NOW_MS, db);
   spent({ runId: turn.runId }, db);

@@ -34,6 +34,14 @@ export async function place() {
   return { ...home, home, env, repository, git, commit, runOf, prepare, made };
 }
 
+/** Makes the first commit, without a file, of a repository in this directory. */
+export async function commitNothing(directory: string): Promise<void> {
+  const author = ['-c', 'user.name=dev', '-c', 'user.email=dev@example.invalid'];
+  const commit = [...author, 'commit', '--quiet', '--allow-empty', '-m', 'first'];
+  for (const words of [['init', '--quiet'], commit])
+    await gitAt(directory, words, { PATH: process.env.PATH });
+}
+
 export async function gitAt(cwd: string, args: readonly string[], env: Environment): Promise<string> {
   const result = await runCommand('git', args, { cwd, env, timeoutMs: 30_000 });
   if (result.kind !== 'exited' || result.code !== 0)
