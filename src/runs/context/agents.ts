@@ -70,11 +70,17 @@ export type SubAgentResult = {
     readonly costUsd: number | null;
   };
   /** Null where none was started. */
-  readonly run: (TurnName & { readonly number: number; readonly cwd: string }) | null;
+  readonly run: AgentRun | null;
   /** Why none was. */
   readonly refusal: Refusal | null;
 };
 
+type AgentRun = TurnName & {
+  readonly number: number;
+  readonly cwd: string;
+  /** What there was to say when it was started. */
+  readonly warning: string | null;
+};
 type ExploreArtifacts = {
   readonly filesRead: readonly SeenFile[];
   readonly toolCallsCount: number;
@@ -161,7 +167,7 @@ export abstract class SubAgent {
         output: turn.usage.outputTokens,
         costUsd: turn.usage.costUsd,
       },
-      run: { ...begun, number: run.number, cwd: realPath(run.cwd) },
+      run: { ...begun, number: run.number, cwd: realPath(run.cwd), warning: run.warning },
       refusal: null,
     };
   }
