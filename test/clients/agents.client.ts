@@ -85,21 +85,11 @@ for (const name of CLIENT_NAMES) {
     });
 
     test('plan --explore 2 has two agents look at once, and the plan is made of what they found', async () => {
-      let [atOnce, now] = [0, 0];
       const asked: string[] = [];
       play('The bridge has lines.', (request) => {
         asked.push(textOf(request));
         return say(planOf('build'));
       });
-      const script = workspace.board.script;
-      workspace.board.script = (request, index) => {
-        const answer = script(request, index);
-        if (!textOf(request).includes('has started to explore')) return answer;
-        now = explored.filter((one) => !textOf(one).includes('line two')).length;
-        const over = explored.filter((one) => textOf(one).includes('line two')).length;
-        atOnce = Math.max(atOnce, now - over);
-        return answer;
-      };
       const said = JSON.parse(
         await user.program('plan', '--json', '--explore', '2', ...flags, 'Build a bridge.'),
       ) as Json;
