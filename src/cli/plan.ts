@@ -129,7 +129,9 @@ export function planCommand(context: CliContext, read = readInput): Command {
 function readExplorers(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 0 && count <= EXPLORERS_MAX) return count;
-  throw new InvalidArgumentError(`It is a number from 0 to ${EXPLORERS_MAX}.`);
+  throw new InvalidArgumentError(
+    `It is a number from 0 to ${EXPLORERS_MAX}; without one it stands behind the task.`,
+  );
 }
 
 function readNumber(text: string): number {

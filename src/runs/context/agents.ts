@@ -264,23 +264,20 @@ export class PlanAgent extends SubAgent {
     return this;
   }
 
-  /** The plan anew, by a message to its run; by a run of its own where that can no longer be asked. */
+  /** The plan anew, by a message to its run; by a run of its own, with the context, where that can no longer be asked. */
   refine(
     feedback: string,
     plan: string,
+    context = '',
     lacking: readonly string[] = [],
-    task = '',
   ): Promise<SubAgentResult> {
     const { world, requester } = this.setting;
     const message = refinePrompt(feedback, plan, lacking);
-    const earlier = this.turn;
-    const sent = earlier === null ? undefined : () => sendToRun(earlier.runId, message, requester, world);
-    const canGoOn = earlier !== null && canBeAsked(earlier.runId, world);
-    if (sent === undefined || !canGoOn)
-      return this.start(task === '' ? message : `${task}\n\n${message}`, '');
-    return this.perform(task || feedback, () => {
-      const answer = sent();
-      return answer.status === 'accepted' ? { runId: answer.runId, turn: answer.turn } : answer;
+    const runId = this.turn?.runId;
+    if (runId === undefined || !canBeAsked(runId, world)) return this.start(message, context);
+    return this.perform(feedback, () => {
+      const answer = sendToRun(runId, message, requester, world);
+      return answer.status === 'accepted' ? { runId, turn: answer.turn } : answer;
     });
   }
 
@@ -402,7 +399,7 @@ function messagesOf(run: Run, world: RunsWorld): AgentMessage[] {
 }
 
 /** The answer; of a turn that reached a limit the partial one that was asked for then. */
-function saidIn(turn: Turn, { paths }: RunsWorld): string {
+export function saidIn(turn: Turn, { paths }: RunsWorld): string {
   const report = turn.stop && readRuns(paths, (db) => reportedWords(turn.runId, turn.number, db));
   return report?.result ?? turn.result ?? '';
 }

@@ -1,3 +1,4 @@
+import type { TurnName } from '../model/run.ts';
 import type { PlanDecision } from './plan.ts';
 import { currentVersion, type Plan, type PlanVersion } from './plan-store.ts';
 
@@ -37,15 +38,21 @@ export function decide(plan: Plan, decision: PlanDecision, roundsMax: number): P
   }
 }
 
-/** The plan with one more version, made of the one that counted; it counts now. Nothing is ever left out of it. */
+/**
+ * The plan with what a turn has come to: one more version, made of the one that counted, which counts now; none when the
+ * text is empty, or is there already. Nothing is ever left out of it.
+ */
 export function withVersion(
   plan: Plan,
   made: Pick<PlanVersion, 'text' | 'feedback' | 'runId' | 'turn'>,
   now: Date,
 ): Plan {
+  const isOfTurn = ({ runId, turn }: TurnName) => runId === made.runId && turn === made.turn;
+  const pending = plan.pending !== null && isOfTurn(plan.pending) ? null : plan.pending;
+  if (made.text === '' || plan.versions.some(isOfTurn)) return { ...plan, pending };
   const number = plan.versions.length + 1;
   const from = plan.current === 0 ? null : plan.current;
   const version = { ...made, number, from, at: now.toISOString() };
   const rounds = plan.rounds + (made.feedback === null ? 0 : 1);
-  return { ...plan, versions: [...plan.versions, version], current: number, rounds, pending: null };
+  return { ...plan, versions: [...plan.versions, version], current: number, rounds, pending };
 }

@@ -65,15 +65,17 @@ export function savePlan(plan: Plan, paths: Place): Plan {
   return plan;
 }
 
+/** The plan of this id as it is stored; undefined when there is none that can be read. */
+export function readPlan(id: string, { plans }: Place): Plan | undefined {
+  const text = lookOr(() => readRegularFile(`${plans}/${id}.json`), undefined);
+  return PLAN.safeParse(text === undefined ? undefined : parseJson(text)).data;
+}
+
 /** The plans of a project, or of all, the newest first. Files that are no plans are left out. */
 export function listPlans(requester: string | null, { plans }: Place): Plan[] {
-  const names = lookOr(() => readdirSync(plans), []).filter((name) => /^[0-9a-f]{8}\.json$/.test(name));
-  return names
-    .flatMap((name) => {
-      const text = lookOr(() => readRegularFile(`${plans}/${name}`), undefined);
-      const read = PLAN.safeParse(text === undefined ? undefined : parseJson(text));
-      return read.success && (requester === null || read.data.requester === requester) ? [read.data] : [];
-    })
+  return lookOr(() => readdirSync(plans), [])
+    .flatMap((name) => readPlan(/^([0-9a-f]{8})\.json$/.exec(name)?.[1] ?? '', { plans }) ?? [])
+    .filter((plan) => requester === null || plan.requester === requester)
     .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1));
 }
 

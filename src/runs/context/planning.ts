@@ -2,21 +2,24 @@ import { framed, inertLines } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { acknowledgeTurns } from '../delivery/deliver.ts';
 import { agentStatus } from '../model/profile.ts';
+import type { TurnName } from '../model/run.ts';
 import { isTerminal } from '../model/turn.ts';
 import { readRuns } from '../store/rows.ts';
 import { getTurn } from '../store/turns.ts';
 import type { RunsWorld } from '../world.ts';
 import {
   type AgentSetting,
+  contextText,
   ExploreAgent,
   isOver,
   PlanAgent,
   resultString,
   type SubAgentResult,
+  saidIn,
 } from './agents.ts';
 import { missingSections } from './plan.ts';
 import { withVersion } from './plan-loop.ts';
-import { currentVersion, newPlan, type Plan, savePlan } from './plan-store.ts';
+import { currentVersion, newPlan, type Plan, readPlan, savePlan } from './plan-store.ts';
 
 /** Plans are drafted and refined by agents; each version is stored as soon as there is one. */
 
@@ -44,7 +47,7 @@ const ASPECTS: readonly string[] = [
  */
 export async function draftPlan(task: string, explorers: number, setting: AgentSetting): Promise<Planned> {
   const { world, requester } = setting;
-  let plan = newPlan(task, requester.key, world.now());
+  const plan = newPlan(task, requester.key, world.now());
   const found = await exploreTogether(task, explorers, setting);
   const unfinished = found.find(({ result }) => !isOver(result) || result.status === 'cancelled');
   if (unfinished !== undefined) return { plan, result: unfinished.result };
@@ -52,25 +55,18 @@ export async function draftPlan(task: string, explorers: number, setting: AgentS
     found.map(({ result }) => result),
     setting,
   );
-  const asking = (feedback: string | null): AgentSetting => ({
-    ...setting,
-    onStart: (turn) => {
-      plan = savePlan({ ...plan, pending: { ...turn, feedback } }, world.paths);
-    },
-  });
-  const drafted = await new PlanAgent('plan', asking(null)).draftPlan(task, foundText(found, world));
-  plan = settled(plan, drafted, null, world);
-  const draft = currentVersion(plan);
+  const context = foundText(found, world);
+  const drafted = await nextVersion(plan, null, setting, (agent) => agent.draftPlan(task, context));
+  const draft = currentVersion(drafted.plan);
   const lacking = draft === undefined ? [] : missingSections(draft.text);
-  if (draft === undefined || lacking.length === 0 || drafted.status !== 'completed')
-    return { plan, result: drafted };
-  const agent = new PlanAgent('plan', asking(null)).resume(draft);
-  const result = await agent.refine('Add what it lacks.', draft.text, lacking);
-  plan = settled(plan, result, null, world);
-  if (!isOver(result)) return { plan, result };
-  const [told, other] = result.output === '' ? [drafted, result] : [result, drafted];
-  markTold([other], setting);
-  return { plan, result: told };
+  if (draft === undefined || lacking.length === 0 || drafted.result.status !== 'completed') return drafted;
+  const refined = await nextVersion(drafted.plan, null, setting, (agent) =>
+    agent.resume(draft).refine('Add what it lacks.', draft.text, '', lacking),
+  );
+  if (!isOver(refined.result)) return refined;
+  const [told, other] = refined.result.output === '' ? [drafted, refined] : [refined, drafted];
+  markTold([other.result], setting);
+  return { plan: refined.plan, result: told.result };
 }
 
 /** Whoever asked is told of the plan alone, and not of what it was made of. */
@@ -80,17 +76,33 @@ function markTold(results: readonly SubAgentResult[], { requester, world }: Agen
 }
 
 /** The next version, by what a person says of the current one; a refinement that fails leaves the plan as it is. */
-export async function refinePlan(plan: Plan, feedback: string, setting: AgentSetting): Promise<Planned> {
-  const { world } = setting;
+export function refinePlan(plan: Plan, feedback: string, setting: AgentSetting): Promise<Planned> {
   const version = currentVersion(plan);
   if (version === undefined) throw new Error(`Cannot refine plan ${plan.id}: it has no draft yet`);
-  let asked = plan;
-  const onStart = (turn: { runId: string; turn: number }) => {
-    asked = savePlan({ ...plan, pending: { ...turn, feedback } }, world.paths);
-  };
-  const agent = new PlanAgent('plan', { ...setting, onStart }).resume(version);
-  const result = await agent.refine(feedback, version.text, missingSections(version.text), plan.task);
-  return { plan: settled(asked, result, feedback, world), result };
+  const context = contextText({ 'planned task': plan.task });
+  return nextVersion(plan, feedback, setting, (agent) =>
+    agent.resume(version).refine(feedback, version.text, context, missingSections(version.text)),
+  );
+}
+
+/** Asks an agent for the next version. What was stored of the plan meanwhile stays. */
+async function nextVersion(
+  plan: Plan,
+  said: string | null,
+  setting: AgentSetting,
+  ask: (agent: PlanAgent) => Promise<SubAgentResult>,
+): Promise<Planned> {
+  const { paths, now } = setting.world;
+  const feedback = said === null ? null : redactSecrets(said);
+  const stored = () => readPlan(plan.id, paths) ?? plan;
+  const onStart = (turn: TurnName) => void savePlan({ ...stored(), pending: { ...turn, feedback } }, paths);
+  const result = await ask(new PlanAgent('plan', { ...setting, onStart }));
+  const { run, output } = result;
+  // One that goes on is caught up with later.
+  if (run === null || !isOver(result)) return { plan: stored(), result };
+  const { runId, turn } = run;
+  const made = { text: output, feedback, runId, turn };
+  return { plan: savePlan(withVersion(stored(), made, now()), paths), result };
 }
 
 /** The plan with the version that an agent has come to since, when nobody waited for it. */
@@ -99,23 +111,9 @@ export function caughtUp(plan: Plan, world: RunsWorld): Plan {
   if (pending === null) return plan;
   const turn = readRuns(world.paths, (db) => getTurn(pending.runId, pending.turn, db));
   if (turn !== undefined && !isTerminal(turn.state)) return plan;
-  const text = turn === undefined ? '' : redactSecrets(turn.result ?? '').trim();
-  const isDone = turn !== undefined && agentStatus(turn) === 'completed' && text !== '';
-  const next = isDone ? withVersion(plan, { ...pending, text }, world.now()) : { ...plan, pending: null };
-  return savePlan(next, world.paths);
-}
-
-function settled(
-  plan: Plan,
-  result: SubAgentResult,
-  feedback: string | null,
-  { paths, now }: RunsWorld,
-): Plan {
-  const { run, output } = result;
-  if (run === null || !isOver(result)) return plan; // It goes on, and is caught up with later.
-  if (output === '') return savePlan({ ...plan, pending: null }, paths);
-  const { runId, turn } = run;
-  return savePlan(withVersion(plan, { text: output, feedback, runId, turn }, now()), paths);
+  const isAny = turn !== undefined && ['completed', 'incomplete'].includes(agentStatus(turn));
+  const text = isAny ? redactSecrets(saidIn(turn, world)).trim() : '';
+  return savePlan(withVersion(plan, { ...pending, text }, world.now()), world.paths);
 }
 
 type Exploration = { readonly aspect: string; readonly result: SubAgentResult };

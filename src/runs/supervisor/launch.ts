@@ -97,13 +97,14 @@ export function timeoutOf({ turn, supervision: { settings } }: TurnRow, run: Run
 function serverOf({ profile, policy }: Run, { world, settings }: Supervision): McpServer | null {
   if (profile?.kind !== 'plan' || !isToolAllowed(policy, EXPLORE_TOOL)) return null;
   const [command, ...args] = ownProgram(world);
-  const runMs = settings.explore.timeoutSeconds * 1000 || DAY_MS;
+  const runMs = Math.min(settings.explore.timeoutSeconds * 1000 || DAY_MS, DAY_MS);
   const timeoutMs = runMs + LAST_ANSWER_TIMEOUT_MS + EXPLORE_MARGIN_MS;
   return { command, args: [...args, 'mcp'], env: { SELF_GENERATION_HOME: world.paths.home }, timeoutMs };
 }
 
 /** For a place in the queue, for starting and for ending the client. */
 const EXPLORE_MARGIN_MS = 60_000;
+/** Clients take what is much longer for none at all. */
 const DAY_MS = 86_400_000;
 
 /** What the client itself is to keep to, in USD: of the budgets and of its profile. Null: nothing. */

@@ -175,14 +175,15 @@ describe('a plan', () => {
     expect(archiveRun(run, here.world.paths, new Date())).toBe(true);
     const third = await refinePlan(second.plan, '[[answer the third]]', settingIn(here));
     expect(currentVersion(third.plan)).toMatchObject({
-      text: 'the third',
       turn: 1,
       from: 2,
       feedback: '[[answer the third]]',
     });
     expect(third.plan.versions[2]?.runId).not.toBe(run.id);
     expect(third.plan.rounds).toBe(2);
-    expect(promptOf(here, third.plan, 3)).toContain('Current plan:\nthe second');
+    const prompt = promptOf(here, third.plan, 3);
+    expect(prompt).toContain('Current plan:\nthe second');
+    expect(prompt).toContain(`[Context]\n- planned task: ${task}`);
   });
 
   test('stays as it was when a refinement fails', async () => {
@@ -212,6 +213,31 @@ describe('a plan', () => {
       pending: null,
     });
     expect(listPlans(null, here.world.paths)).toMatchObject([{ current: 1 }]);
+  });
+
+  test('that two refine at once has both versions, and one that was caught up with meanwhile once', async () => {
+    await using here = runsHome(ENGLISH);
+    const { plan } = await draftPlan(`[[answer-in ${here.home.put('plan.md', WHOLE)}]]`, 0, settingIn(here));
+    const watching = settingIn(here, {
+      onProgress: () => {
+        const [stored] = listPlans(null, here.world.paths);
+        if (stored !== undefined) caughtUp(stored, here.world);
+      },
+    });
+    const words = ['[[answer one]]', '[[answer two]]'];
+    await Promise.all(words.map((feedback) => refinePlan(plan, feedback, watching)));
+    const [stored] = listPlans(null, here.world.paths);
+    expect(stored?.versions.map(({ text }) => text).sort()).toEqual([WHOLE, 'one', 'two'].sort());
+    expect(stored?.rounds).toBe(2);
+  });
+
+  test('keeps no secret of what was said of it', async () => {
+    await using here = runsHome(ENGLISH);
+    const { plan } = await draftPlan(`[[answer-in ${here.home.put('plan.md', WHOLE)}]]`, 0, settingIn(here));
+    const secret = `ghp_${'a1B2'.repeat(9)}`;
+    const refined = await refinePlan(plan, `push with ${secret}`, settingIn(here));
+    expect(currentVersion(refined.plan)?.feedback).toStartWith('push with ');
+    expect(readFileSync(`${here.world.paths.plans}/${plan.id}.json`, 'utf8')).not.toContain(secret);
   });
 
   test('that failed to be drafted has no version', async () => {

@@ -5,12 +5,14 @@ import { decide, withVersion } from '../../../src/runs/context/plan-loop.ts';
 import { currentVersion, newPlan, type Plan } from '../../../src/runs/context/plan-store.ts';
 
 const NOW = new Date('2026-11-23T07:08:09.123Z');
-const TURN = { runId: 'a'.repeat(32), turn: 1 };
+const RUN = 'a'.repeat(32);
+const turnOf = (turn: number) => ({ runId: RUN, turn });
 
 function planOf(...feedback: (string | null)[]): Plan {
   const none = newPlan('Expire sessions', 'agent:main:app-1', NOW);
   return feedback.reduce<Plan>(
-    (plan, words, index) => withVersion(plan, { text: `draft ${index + 1}`, feedback: words, ...TURN }, NOW),
+    (plan, words, index) =>
+      withVersion(plan, { text: `draft ${index + 1}`, feedback: words, ...turnOf(index + 1) }, NOW),
     none,
   );
 }
@@ -40,7 +42,7 @@ describe('what comes of a plan', () => {
     const plan = planOf(null, 'shorter', 'longer');
     const back = said(plan, 'undo');
     expect(back).toMatchObject({ kind: 'show', plan: { current: 2 } });
-    const again = withVersion(back.plan, { text: 'other', feedback: 'in German', ...TURN }, NOW);
+    const again = withVersion(back.plan, { text: 'other', feedback: 'in German', ...turnOf(4) }, NOW);
     expect(currentVersion(again)).toMatchObject({ number: 4, from: 2, text: 'other' });
     expect(again.versions).toHaveLength(4);
     expect(said(again, 'undo').plan.current).toBe(2);
@@ -65,6 +67,17 @@ describe('what comes of a plan', () => {
     expect(planOf(null, null, 'shorter').rounds).toBe(1);
   });
 
+  test('a turn is one version, whoever notes it first; one that said nothing is none', () => {
+    const pending = { ...turnOf(2), feedback: 'shorter' };
+    const waiting = { ...planOf(null), pending };
+    const noted = withVersion(waiting, { ...pending, text: 'short' }, NOW);
+    expect(noted).toMatchObject({ current: 2, rounds: 1, pending: null });
+    expect(withVersion(noted, { ...pending, text: 'short' }, NOW)).toEqual(noted);
+    expect(withVersion(waiting, { ...pending, text: '' }, NOW)).toEqual({ ...waiting, pending: null });
+    const other = withVersion(waiting, { ...turnOf(3), text: 'x', feedback: null }, NOW);
+    expect(other.pending).toEqual(pending);
+  });
+
   test('nothing typed says what can be typed', () => {
     expect(said(planOf(null), '  ')).toMatchObject({ kind: 'say' });
   });
@@ -79,7 +92,7 @@ describe('what comes of a plan', () => {
         let plan = planOf(null);
         for (const one of decisions) {
           const step = decide(plan, one, 5);
-          const made = { text: 'x', feedback: 'x', ...TURN };
+          const made = { text: 'x', feedback: 'x', ...turnOf(plan.versions.length + 1) };
           const next = step.kind === 'refine' ? withVersion(step.plan, made, NOW) : step.plan;
           expect(next.versions.slice(0, plan.versions.length)).toEqual([...plan.versions]);
           expect(currentVersion(next)).toBeDefined();
