@@ -214,6 +214,11 @@ test('a prompt that hangs on an earlier record takes the user back to it', () =>
     ['prompt: one', 'answer: first'],
     ['prompt: right', 'answer: third'],
   ]);
+  for (let at = 0; at < 30_000; at++) reader.read(answer(`7-${at}`, '6', 'more'));
+  expect(reader.read(said('8', '2', 'again'))).toMatchObject([
+    { kind: 'back-to', turns: 1 },
+    { text: 'again' },
+  ]);
 });
 
 test("a tool's answer in Claude Code stands without what the client put around it", () => {

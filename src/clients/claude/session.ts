@@ -7,13 +7,17 @@ import { newestFirst, type SessionStore, stepsIn, storedAt } from '../sessions.t
 import { claudeDirectory } from './configuration.ts';
 import { isOfTheUser, promptIn, textIn } from './transcript.ts';
 
+/** Nobody goes back behind so many records. */
+const REMEMBERED_MAX = 25_000;
+
 /**
  * Reads the records of a transcript as a conversation. They form a tree: where the user went back, the next prompt hangs
  * on an earlier record than the last.
  */
 export class ClaudeSession {
-  /** In which turn each record stands. */
-  readonly #turnOf = new Map<string, number>();
+  /** In which turn each of the newest records stands. */
+  #turnOf = new Map<string, number>();
+  #turnOfOlder: ReadonlyMap<string, number> = new Map();
   #turns = 0;
 
   readonly #isAgent: boolean;
@@ -28,8 +32,13 @@ export class ClaudeSession {
     if (!isRecord(record) || (record.isSidechain === true && !this.#isAgent)) return [];
     const steps = [...this.#steps(record)];
     const uuid = readString(record, 'uuid');
-    if (uuid !== undefined) this.#turnOf.set(uuid, this.#turns);
+    if (uuid !== undefined) this.#remember(uuid);
     return steps;
+  }
+
+  #remember(uuid: string): void {
+    if (this.#turnOf.size >= REMEMBERED_MAX) [this.#turnOfOlder, this.#turnOf] = [this.#turnOf, new Map()];
+    this.#turnOf.set(uuid, this.#turns);
   }
 
   *#steps(record: Json): Generator<SessionStep> {
@@ -69,7 +78,7 @@ export class ClaudeSession {
   }
 
   *#back(parent: string | undefined): Generator<SessionStep> {
-    const turns = this.#turnOf.get(parent ?? '');
+    const turns = this.#turnOf.get(parent ?? '') ?? this.#turnOfOlder.get(parent ?? '');
     if (turns === undefined || turns >= this.#turns) return;
     this.#turns = turns;
     yield { kind: 'back-to', turns };

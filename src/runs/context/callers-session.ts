@@ -3,10 +3,11 @@ import { clientNamed } from '../../clients/clients.ts';
 import type { StoredSession } from '../../clients/sessions.ts';
 import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
 import { inertText } from '../../core/inert-text.ts';
-import { isRepository } from '../../core/project.ts';
+import { canonicalProjectPath, isRepository } from '../../core/project.ts';
 import { pathExists, readTextFile } from '../../system/runtime-bun.ts';
 import type { Requester } from '../model/run.ts';
 import { formatAge } from '../model/stats.ts';
+import { isPerson } from '../requester.ts';
 import { readRuns } from '../store/rows.ts';
 import { sessionsOfRuns } from '../store/runs.ts';
 import type { RunsWorld } from '../world.ts';
@@ -26,7 +27,8 @@ const SAY_WHICH = 'say which one is meant: "--session ID", over MCP "session"';
 
 /**
  * Whose conversation is handed over: the session of this id, else the one that the requester asks from, else, for a person,
- * the newest of the project. Sessions of background runs and of sub-agents never count, unless they are named.
+ * the newest of the project. Sessions of background runs and of sub-agents never count, unless they are named. An agent is
+ * given none of another project.
  */
 export function chooseSession(
   wanted: string | undefined,
@@ -45,13 +47,18 @@ const UNKNOWN: SessionChoice = {
   error: `Cannot hand over the conversation of a client that is not known: ${SAY_WHICH}`,
 };
 
-function named(id: string, { client }: Requester, world: RunsWorld): SessionChoice {
+function named(id: string, requester: Requester, world: RunsWorld): SessionChoice {
+  const { client } = requester;
   const first = client === null ? [] : [client];
+  const words = `Cannot hand over the session "${inertText(id, ECHO_LENGTH_MAX)}"`;
   for (const name of new Set([...first, ...CLIENT_NAMES])) {
     const session = clientNamed(name).sessions.withId(id, world.env);
-    if (session !== undefined) return { kind: 'found', client: name, session };
+    if (session === undefined) continue;
+    const isOfProject = () => startedHere([name], requester, world).some((one) => one.session.id === id);
+    if (isPerson(requester, world) || isOfProject()) return { kind: 'found', client: name, session };
+    const error = `${words}: it was not started in "${requester.cwd}"; only a person hands over what was said in another project`;
+    return { kind: 'none', error };
   }
-  const words = `Cannot hand over the session "${inertText(id, ECHO_LENGTH_MAX)}"`;
   return {
     kind: 'none',
     error: `${words}: no client has one with this id. Use the id that the client shows`,
@@ -104,30 +111,41 @@ function isLive({ session }: ClientSession, world: RunsWorld): boolean {
   return world.now().getTime() - session.modifiedMs <= LIVE_MS;
 }
 
-/** The sessions of these clients that were started here or at the root of the repository, the one written last first. */
+/** Those of persons and of agents that they talk to, the one written last first. */
 function sessionsHere(
   clients: readonly ClientName[],
-  { cwd }: Requester,
-  { env, paths }: RunsWorld,
+  requester: Requester,
+  world: RunsWorld,
 ): ClientSession[] {
-  const found = clients.flatMap((client) =>
+  const found = startedHere(clients, requester, world);
+  const ids = found.map(({ session }) => session.id);
+  const own = readRuns(world.paths, (db) => sessionsOfRuns(ids, db));
+  return found
+    .filter(({ session }) => own?.has(session.id) !== true)
+    .sort((one, other) => other.session.modifiedMs - one.session.modifiedMs);
+}
+
+/** The sessions of these clients that were started here, at the root of the repository, or in its main working tree. */
+function startedHere(
+  clients: readonly ClientName[],
+  { cwd }: Requester,
+  { env }: RunsWorld,
+): ClientSession[] {
+  return clients.flatMap((client) =>
     directoriesOf(cwd).flatMap((directory) =>
       clientNamed(client)
         .sessions.startedIn(directory, env)
         .map((session) => ({ client, session })),
     ),
   );
-  const ids = found.map(({ session }) => session.id);
-  const own = readRuns(paths, (db) => sessionsOfRuns(ids, db));
-  return found
-    .filter(({ session }) => own?.has(session.id) !== true)
-    .sort((one, other) => other.session.modifiedMs - one.session.modifiedMs);
 }
 
-/** The directory, and the root of its repository. */
 function directoriesOf(directory: string): readonly string[] {
+  const main = (path: string) => canonicalProjectPath(path, PROBE);
   for (let at = directory; ; at = dirname(at)) {
-    if (isRepository(at, { pathExists, readTextFile })) return [...new Set([directory, at])];
+    if (isRepository(at, PROBE)) return [...new Set([directory, at, main(directory), main(at)])];
     if (dirname(at) === at) return [directory];
   }
 }
+
+const PROBE = { pathExists, readTextFile };

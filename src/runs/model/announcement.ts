@@ -1,10 +1,12 @@
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cleanText, cutText, oneLine } from '../../core/text.ts';
-import { ANNOUNCE_SKIP } from './prompts.ts';
 import type { Run } from './run.ts';
 import { plain, statsLine } from './stats.ts';
 import type { Ending, Outcome, Turn } from './turn.ts';
+
+/** The exact reply with which a sub-agent skips its announcement. */
+export const ANNOUNCE_SKIP = 'ANNOUNCE_SKIP';
 
 /** The four words of the template (R40). */
 export type AnnounceStatus = 'success' | 'error' | 'timeout' | 'unknown';

@@ -1,6 +1,7 @@
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { cutText } from '../../core/text.ts';
 import type { Language } from '../../core/told-texts.ts';
+import { ANNOUNCE_SKIP } from './announcement.ts';
 import type { ProfileKind } from './profile.ts';
 import type { Run } from './run.ts';
 
@@ -43,9 +44,6 @@ export const TASK_MARKER = '[Subagent Task]';
 const NAME_LENGTH_MAX = 200;
 const TASK_LENGTH_MAX = 500;
 const REPLY_LENGTH_MAX = 2000;
-
-/** The exact reply with which a sub-agent skips its announcement. */
-export const ANNOUNCE_SKIP = 'ANNOUNCE_SKIP';
 
 const WORDS = {
   ko: {

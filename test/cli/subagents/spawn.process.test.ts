@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, readdirSync, rmSync } from 'node:fs';
 import type { HandoverReport } from '../../../src/runs/model/handover.ts';
 import { getRun, handoverText } from '../../../src/runs/store/runs.ts';
 import { appendTurn } from '../../../src/runs/store/turns.ts';
@@ -189,6 +189,19 @@ describe('subagents spawn --context', () => {
     expect(code).toBe(1);
     expect(stderr).toStartWith('⚠️ Spawn failed: Cannot find a session that was started in ');
     expect(stderr).toContain('--session ID');
+  });
+
+  test('starts nothing, and leaves no question behind, when its summary is interrupted', async () => {
+    using shelf = shelfWithSessions();
+    chmodSync(shelf.home.put('bin/claude', '#!/bin/sh\nexec /bin/sleep 60\n'), 0o755);
+    const onInterrupt = (act: () => void) => {
+      const timer = setTimeout(act, 300);
+      return () => clearTimeout(timer);
+    };
+    const { code, stdout } = await shelf.call(['spawn', '--context', 'summary', 'task'], { onInterrupt });
+    expect([code, stdout]).toEqual([130, '']);
+    expect(shelf.write((db) => db.all('SELECT * FROM runs'))).toHaveLength(1);
+    expect(readdirSync(shelf.home.paths.summaries)).toEqual([]);
   });
 
   for (const words of ['--context half task', '--recent -1 task', '--max-chars many task'])

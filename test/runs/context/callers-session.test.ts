@@ -53,6 +53,20 @@ describe('a session that is named', () => {
     }
   });
 
+  test('of another project is given to a person, and to no agent', () => {
+    const [id = ''] = put('codex');
+    const [other, tree] = [`${home.path}/code/other`, `${home.path}/code/tree`];
+    for (const path of [other, tree, `${project}/.git/worktrees/tree`]) mkdirSync(path, { recursive: true });
+    home.put('code/tree/.git', `gitdir: ${project}/.git/worktrees/tree\n`);
+    home.put('code/app/.git/worktrees/tree/gitdir', `${tree}/.git\n`);
+    expect(choose(asker(null, other), { wanted: id })).toEqual(['codex', id]);
+    for (const client of ['claude', 'codex'] as const) {
+      const choice = choose(asker(client, other), { wanted: id });
+      expect(choice).toMatchObject({ kind: 'none', error: expect.stringContaining('not started in') });
+      expect(choose(asker(client, tree), { wanted: id })).toEqual(['codex', id]);
+    }
+  });
+
   test('that no client has is refused with its id, on one line', () => {
     const choice = choose(asker(null), { wanted: 'no\nsuch' });
     const error = 'Cannot hand over the session "no such": no client has one with this id. ';
