@@ -94,8 +94,7 @@ export async function withAgents<T extends { readonly result: SubAgentResult }>(
   }
 }
 
-/** What the flags ask for. */
-export function requestOf(flags: AgentFlags): AgentSetting['request'] {
+function requestOf(flags: AgentFlags): AgentSetting['request'] {
   const { client, model, thinking, timeout, maxIterations, maxTokens, maxUsd } = flags;
   const limits = { iterations: maxIterations, tokens: maxTokens, usd: maxUsd };
   return { client, model, thinking, runTimeoutSeconds: timeout, limits };

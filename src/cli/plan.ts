@@ -26,7 +26,6 @@ import {
   type AgentFlags,
   readTask,
   requestHanding,
-  requestOf,
   resultJson,
   tellOnce,
   tellResult,
@@ -100,21 +99,19 @@ export function planCommand(context: CliContext, read = readInput): Command {
   )
     .argument('[id]', 'of the plan, its beginning, or "last"')
     .option('--version <N>', 'this version of it', readNumber);
-  const resume = withAgentOptions(
-    subcommand(
-      'plan resume',
-      {
-        description: 'go on with a draft',
-        calls: ['last', "1a2b 'Leave the database out'"],
-        after: AGENT_CODES,
-      },
-      context,
-      (flags: AgentFlags, id?: string, words: readonly string[] = []) =>
-        inRuns(flags, (here) => resumePlan(here, flags, id, words)),
-    )
-      .argument('[id]', 'of the plan, its beginning, or "last"')
-      .argument('[feedback...]', 'what is to be changed; without it, it is decided on here'),
-  );
+  const resume = subcommand(
+    'plan resume',
+    {
+      description: 'go on with a draft',
+      calls: ['last', "1a2b 'Leave the database out'"],
+      after: `\n${AGENT_CODES}`,
+    },
+    context,
+    (flags: JsonFlag, id?: string, words: readonly string[] = []) =>
+      inRuns(flags, (here) => resumePlan(here, id, words)),
+  )
+    .argument('[id]', 'of the plan, its beginning, or "last"')
+    .argument('[feedback...]', 'what is to be changed; without it, it is decided on here');
   const approve = subcommand(
     'plan approve',
     { description: 'approve a draft: it is written as Markdown', calls: ['last'] },
@@ -145,11 +142,11 @@ async function plan(here: RunsHere, flags: PlanFlags, words: readonly string[]):
   const explorers = explore === true ? EXPLORERS_DEFAULT : explore;
   const request = await requestHanding('plan', task, flags, here);
   const planned = await withAgents(request, here, (setting) => draftPlan(task, explorers, setting));
-  await goOn(planned, flags, here);
+  await goOn(planned, here);
 }
 
 /** On a terminal it is decided on; elsewhere it is said how to go on. */
-async function goOn(planned: Planned, flags: AgentFlags, here: RunsHere): Promise<void> {
+async function goOn(planned: Planned, here: RunsHere): Promise<void> {
   const { result } = planned;
   const { context } = here;
   const hasDraft = currentVersion(planned.plan) !== undefined;
@@ -158,7 +155,7 @@ async function goOn(planned: Planned, flags: AgentFlags, here: RunsHere): Promis
       if (result.output === '') tellResult('plan', result, here);
     };
     await tellOnce(result, tell, here);
-    return decideOn(planned.plan, flags, here);
+    return decideOn(planned.plan, here);
   }
   const tell = () => {
     if (here.isJson)
@@ -170,7 +167,7 @@ async function goOn(planned: Planned, flags: AgentFlags, here: RunsHere): Promis
 }
 
 /** Shows the plan and does what is typed, until it is approved, cancelled or left. */
-async function decideOn(first: Plan, flags: AgentFlags, here: RunsHere): Promise<void> {
+async function decideOn(first: Plan, here: RunsHere): Promise<void> {
   const { context, world } = here;
   const { rounds } = loadRunSettings(world.paths).plan;
   let current = first;
@@ -200,9 +197,7 @@ async function decideOn(first: Plan, flags: AgentFlags, here: RunsHere): Promise
         context.setExitCode(EXIT.stopped);
         return context.stdout(`Plan ${current.id} is cancelled.\n`);
       case 'refine': {
-        const planned = await withAgents(requestOf(flags), here, (setting) =>
-          refinePlan(current, step.feedback, setting),
-        );
+        const planned = await withAgents({}, here, (setting) => refinePlan(current, step.feedback, setting));
         const isNew = planned.plan.current !== current.current;
         current = planned.plan;
         const tell = () => (isNew ? showPlan(current, here) : tellFailure(planned.result, here));
@@ -281,12 +276,7 @@ function tellPlan(here: RunsHere, { version: wanted }: ShowFlags, id: string | u
   );
 }
 
-async function resumePlan(
-  here: RunsHere,
-  flags: AgentFlags,
-  id: string | undefined,
-  words: readonly string[],
-): Promise<void> {
+async function resumePlan(here: RunsHere, id: string | undefined, words: readonly string[]): Promise<void> {
   const plan = planMeant('resume', id, here);
   const { context } = here;
   if (plan.status !== 'draft')
@@ -301,15 +291,15 @@ async function resumePlan(
   }
   const feedback = words.join(' ').trim();
   if (feedback === '') {
-    if (context.isInteractive && !here.isJson) return decideOn(plan, flags, here);
+    if (context.isInteractive && !here.isJson) return decideOn(plan, here);
     return complainUsage('resume ID FEEDBACK', here, 'plan ');
   }
   const { rounds } = loadRunSettings(here.world.paths).plan;
   const step = decide(plan, { kind: 'feedback', text: feedback }, rounds);
   if (step.kind !== 'refine')
     return complain(step.kind === 'say' ? step.words : 'it is over', EXIT.limit, here);
-  const planned = await withAgents(requestOf(flags), here, (setting) => refinePlan(plan, feedback, setting));
-  await goOn(planned, flags, here);
+  const planned = await withAgents({}, here, (setting) => refinePlan(plan, feedback, setting));
+  await goOn(planned, here);
 }
 
 function approveById(here: RunsHere, id: string | undefined): void {

@@ -123,8 +123,8 @@ export abstract class SubAgent {
     return this.start(task, contextText(context));
   }
 
-  protected start(task: string, context: string): Promise<SubAgentResult> {
-    const { world, requester, request } = this.setting;
+  protected start(task: string, context: string, request = this.setting.request): Promise<SubAgentResult> {
+    const { world, requester } = this.setting;
     const handover = withText(request.handover, context);
     // Each call is a run of its own, also of the same words.
     const own = { profile: this.kind, handover, idempotencyKey: randomUUID() };
@@ -271,7 +271,7 @@ export class PlanAgent extends SubAgent {
     return this;
   }
 
-  /** The plan anew, by a message to its run; by a run of its own, with the context, where that can no longer be asked. */
+  /** The plan anew, by a message to its run; by one more like it, with the context, where that can no longer be asked. */
   refine(
     feedback: string,
     plan: string,
@@ -280,8 +280,10 @@ export class PlanAgent extends SubAgent {
   ): Promise<SubAgentResult> {
     const { world, requester } = this.setting;
     const message = refinePrompt(feedback, plan, lacking);
-    const runId = this.turn?.runId;
-    if (runId === undefined || !canBeAsked(runId, world)) return this.start(message, context);
+    const run = this.turn === null ? undefined : readRun(this.turn.runId, world);
+    if (run === undefined) return this.start(message, context);
+    const { id: runId, archivedAtMs, sessionId } = run;
+    if (archivedAtMs !== null || sessionId === null) return this.start(message, context, requestOf(run));
     return this.perform(feedback, () => {
       const answer = sendToRun(runId, message, requester, world);
       return answer.status === 'accepted' ? { runId, turn: answer.turn } : answer;
@@ -386,9 +388,19 @@ export function withText(handover: Handover | undefined, text: string): Handover
   return { text: whole, report: { ...report, charsOut: whole.length } };
 }
 
-function canBeAsked(runId: string, { paths }: RunsWorld): boolean {
-  const run = readRuns(paths, (db) => getRun(runId, db)?.run);
-  return run !== undefined && run.archivedAtMs === null && run.sessionId !== null;
+function readRun(runId: string, { paths }: RunsWorld): Run | undefined {
+  return readRuns(paths, (db) => getRun(runId, db)?.run);
+}
+
+/** What a run was started with, but for its task. */
+function requestOf(run: Run): AgentSetting['request'] {
+  const { agentId, client, model, thinking, runTimeoutMs, profile } = run;
+  return {
+    ...{ agentId, client, cwd: run.cwd, runTimeoutSeconds: runTimeoutMs / 1000 },
+    model: model.requested ?? undefined,
+    thinking: thinking ?? undefined,
+    limits: profile?.limits,
+  };
 }
 
 function realFile(path: string): string | undefined {

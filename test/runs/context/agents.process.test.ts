@@ -177,7 +177,8 @@ describe('a plan', () => {
   test('is refined by a message to its run, and by a new run where that is archived', async () => {
     await using here = runsHome(ENGLISH);
     const task = `[[answer-in ${here.home.put('plan.md', WHOLE)}]]`;
-    const { plan } = await draftPlan(task, 0, settingIn(here));
+    const request = { model: 'opus', limits: { iterations: 7 }, runTimeoutSeconds: 99 };
+    const { plan } = await draftPlan(task, 0, settingIn(here, { request }));
     const second = await refinePlan(plan, '[[answer the second]]', settingIn(here));
     expect(currentVersion(second.plan)).toMatchObject({ text: 'the second', turn: 2, from: 1 });
     expect(promptOf(here, second.plan, 2)).toContain(`Current plan:\n${WHOLE}`);
@@ -197,6 +198,8 @@ describe('a plan', () => {
     });
     expect(third.plan.versions[2]?.runId).not.toBe(run.id);
     expect(third.plan.rounds).toBe(2);
+    const like = { client: 'claude', model: { requested: 'opus' }, runTimeoutMs: 99_000 } as const;
+    expect(runs(here).at(0)).toMatchObject({ ...like, profile: { kind: 'plan', limits: { iterations: 7 } } });
     const prompt = promptOf(here, third.plan, 3);
     expect(prompt).toContain('Current plan:\nthe second');
     expect(prompt).toContain(`[Context]\n- planned task: ${task}`);
