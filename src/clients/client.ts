@@ -8,6 +8,7 @@ import { NO_USAGE, type Usage } from '../runs/model/turn.ts';
 import type { Exit } from '../system/process-identity.ts';
 import { type ClientUser, PASSED_ON, type Route } from './route.ts';
 import type { McpRegistration } from './server-entry.ts';
+import type { SessionStore } from './sessions.ts';
 import {
   type HookCall,
   type McpServer,
@@ -66,6 +67,8 @@ export type Client = {
   readonly reader: (start: ReaderStart) => TurnReader;
   /** A call of one of its tools, as hooks are told of it. */
   readonly hookCalls: (call: HookCall) => readonly HookCall[];
+  /** What its user's sessions leave behind. */
+  readonly sessions: SessionStore;
   /** Exit codes of commands by the ids of their calls, where its output does not have them. Never throws. */
   readonly exitCodes?: (runDirectory: string) => ExitCodes;
 

@@ -22,6 +22,8 @@ function run(home: Home, changes: Partial<ImportOptions> = {}) {
     roots: [`${home.path}/.claude/projects`],
     projectPath: undefined,
     sinceMs: undefined,
+    ofRuns: new Set<string>(),
+    clients: [],
     config: readConfig({}),
     env: { HOME: home.path },
     projectAt,

@@ -3,6 +3,7 @@ import { mayUse, type Permissions, parseRule } from '../../runs/model/permission
 import type { Client, OwnCommand, OwnRequest, TurnSession } from '../client.ts';
 import { MCP_SERVER_NAME, type OwnTools } from '../tools.ts';
 import { claudeConfiguration } from './configuration.ts';
+import { claudeSessions } from './session.ts';
 import { ClaudeReader } from './stream.ts';
 
 /** All that a child may be offered. */
@@ -46,6 +47,7 @@ export const claude: Client = {
   attach: ({ id }) => ({ args: ['--resume', id] }),
   reader: (start) => new ClaudeReader(start),
   hookCalls: (call) => [call],
+  sessions: claudeSessions,
   ...claudeConfiguration,
 };
 

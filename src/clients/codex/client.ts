@@ -11,6 +11,7 @@ import { RUN_VARIABLE } from '../../system/process-identity.ts';
 import type { Client, OwnCommand, OwnRequest } from '../client.ts';
 import { hookCalls, MCP_SERVER_NAME, type OwnTools, offeredTools, type ShownServer } from '../tools.ts';
 import { CODEX_PLACES, codexConfiguration, routeArgs, toml } from './configuration.ts';
+import { codexSessions } from './session.ts';
 import { CodexReader } from './stream.ts';
 
 /** What the policy may take away one by one. */
@@ -50,6 +51,7 @@ export const codex: Client = {
   attach: ({ id }) => ({ args: ['resume', id] }),
   reader: (start) => new CodexReader(start),
   hookCalls,
+  sessions: codexSessions,
   ...codexConfiguration,
 };
 

@@ -12,6 +12,7 @@ import { policyName } from '../../runs/model/tool-policy.ts';
 import type { Client, OwnCommand, OwnRequest } from '../client.ts';
 import { hookCalls, MCP_SERVER_NAME, type OwnTools, type ShownServer } from '../tools.ts';
 import { geminiConfiguration, HOME_VARIABLE, LOGIN_KIND } from './configuration.ts';
+import { geminiSessions } from './session.ts';
 import { GeminiReader, geminiExits, MESSAGE_COMMAND, withJoiners } from './stream.ts';
 
 /** All that a child may be offered; whatever else the client has or will have is not: its agents, plans, topics. */
@@ -50,6 +51,7 @@ export const gemini: Client = {
   attach: ({ id, kept }) => ({ args: ['--resume', id], env: { [HOME_VARIABLE]: kept } }),
   reader: (start) => new GeminiReader(start),
   hookCalls,
+  sessions: geminiSessions,
   exitCodes: geminiExits,
   ...geminiConfiguration,
 };

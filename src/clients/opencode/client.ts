@@ -11,6 +11,7 @@ import { isToolAllowed } from '../../runs/model/tool-policy.ts';
 import type { Client, OwnCommand, OwnRequest } from '../client.ts';
 import { hookCalls, MCP_SERVER_NAME, type OwnTools } from '../tools.ts';
 import { OPENCODE_PLACES, opencodeConfiguration } from './configuration.ts';
+import { opencodeSessions } from './session-store.ts';
 import { OpencodeReader } from './stream.ts';
 
 /** All that a child may be offered, by the names of the client's permissions. */
@@ -50,6 +51,7 @@ export const opencode: Client = {
   attach: ({ id, kept }) => ({ args: ['--session', id], env: { OPENCODE_DB: databaseIn(kept) } }),
   reader: (start) => new OpencodeReader(start),
   hookCalls,
+  sessions: opencodeSessions,
   ...opencodeConfiguration,
 };
 
