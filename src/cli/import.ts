@@ -6,8 +6,7 @@ import { CLIENTS, clientNamed } from '../clients/clients.ts';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { reasonOf } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
-import { readRuns } from '../runs/store/rows.ts';
-import { sessionsOfRuns } from '../runs/store/runs.ts';
+import { sessionsOfRuns } from '../runs/store/run-sessions.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { locate } from '../setup/manifest.ts';
 import { withOpenFile } from '../system/files.ts';
@@ -68,7 +67,7 @@ function run(flags: Flags, { paths, config }: CliState, context: CliContext): vo
   try {
     const clients = clientsAsked(flags);
     const roots = findRoots(flags, clients, context);
-    const ofRuns = readRuns(paths, sessionsOfRuns) ?? new Set<string>();
+    const ofRuns = sessionsOfRuns(paths);
     const directory = flags.project && resolve(context.cwd, flags.project);
     const report = importAll({
       ...{ roots, ofRuns, paths, config, env, now, isRehearsal },

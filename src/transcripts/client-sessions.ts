@@ -18,7 +18,7 @@ import { type PastContexts, pastStep, type SessionImport } from './session-impor
 
 /** Learning from the sessions of the clients whose hooks do not call us. */
 
-export type SessionsImport = {
+type SessionsImport = {
   readonly client: Client;
   readonly env: Environment;
   readonly contexts: PastContexts;
@@ -28,26 +28,33 @@ export type SessionsImport = {
   readonly ofRuns: ReadonlySet<string>;
 };
 
-export type SessionsReport = ReturnType<typeof importSessions>;
-
 /**
  * Takes in what is new in one client's sessions. A session that has grown is read from its beginning, and what had been
  * taken of it is passed over by its time. Can be repeated, and stopped anywhere. Throws what SQLite throws.
  */
-export function importSessions({ client, env, ...options }: SessionsImport, run: SessionImport, db: Db) {
+export function importSessions(
+  { client, env, contexts, ofRuns, isAskedFor }: SessionsImport,
+  run: SessionImport,
+  db: Db,
+) {
   const found = client.sessions.all?.(env) ?? [];
   const changed = found.filter((session) => placeOf(session, db)?.bytesSeen !== seenOf(session));
-  const isOfRun = ({ id, parentId }: ListedSession) =>
-    options.ofRuns.has(id) || options.ofRuns.has(parentId ?? '');
+  const isOfRun = ({ id, parentId }: ListedSession) => ofRuns.has(id) || ofRuns.has(parentId ?? '');
   const own = changed.filter((session) => !isOfRun(session));
-  const wanted = own.filter(options.isAskedFor);
+  const wanted = own.filter(isAskedFor);
   const unreadable: Unreadable[] = [];
   let analyses = 0;
   for (const session of wanted) {
-    const steps = readable(client.sessions.read(session, env), (reason) =>
-      unreadable.push({ path: session.path, reason }),
-    );
-    if (!takeSession(steps, { session, client, contexts: options.contexts }, run, db)) analyses++;
+    let isWhole = true;
+    const steps = readable(client.sessions.read(session, env), (reason) => {
+      isWhole = false;
+      unreadable.push({ path: session.path, reason });
+    });
+    const takenMs = placeOf(session, db)?.bytesDone ?? 0;
+    const taken = takeSteps(steps, { session, client, takenMs }, { run, contexts });
+    if (taken.isAnalysis) analyses++;
+    // One of which nothing could be read is looked into again.
+    if (isWhole && taken.isBegun) run.keep([{ read: placeAfter(session, taken.newestMs) }]);
   }
   run.write();
   return {
@@ -80,17 +87,21 @@ function* readable(
   }
 }
 
-/** Whose a session is. */
-type Taken = { readonly session: ListedSession; readonly client: Client; readonly contexts: PastContexts };
+/** The mark stands at the beginning of the prompt. */
+const MARK_WITHIN = 100;
 
-/** Records what a session has that is new. False for a session of our own analysis, of which nothing is recorded. */
-function takeSession(steps: Iterable<SessionStep>, taken: Taken, run: SessionImport, db: Db): boolean {
-  const { session, client, contexts } = taken;
+/** Records what steps tell that is new. Returns the time of the newest, and whether there was anything in the session. */
+function takeSteps(
+  steps: Iterable<SessionStep>,
+  { session, client, takenMs }: { session: ListedSession; client: Client; takenMs: number },
+  { run, contexts }: { run: SessionImport; contexts: PastContexts },
+) {
   const events = new SessionEvents(session, client);
-  const takenMs = placeOf(session, db)?.bytesDone ?? 0;
-  let newestMs = takenMs;
+  let [newestMs, isBegun] = [takenMs, false];
   let isAnalysis: boolean | undefined;
   for (const step of steps) {
+    isBegun = true;
+    // Nothing is recorded of what our own analysis asks.
     if (step.kind === 'prompt') isAnalysis ??= step.text.slice(0, MARK_WITHIN).includes(ANALYSIS_MARK);
     if (isAnalysis) break;
     for (const happening of events.of(step)) {
@@ -101,16 +112,12 @@ function takeSession(steps: Iterable<SessionStep>, taken: Taken, run: SessionImp
       const atMs = Date.parse(happening.ts);
       newestMs = Math.max(newestMs, atMs);
       // One of the same millisecond may have come later: it is known by its id.
-      if (atMs >= takenMs) run.keep([pastStep(happening, session.cwd, contexts)]);
+      if (atMs >= takenMs)
+        run.keep([pastStep(happening, { startedIn: session.cwd, contexts, read: undefined })]);
     }
   }
-  // Of a file that cannot be opened nothing is known: it is looked into again.
-  if (events.isBegun) run.keep([{ read: placeAfter(session, newestMs) }]);
-  return isAnalysis !== true;
+  return { newestMs, isBegun, isAnalysis: isAnalysis === true };
 }
-
-/** The mark stands at the beginning of the prompt. */
-const MARK_WITHIN = 100;
 
 /**
  * How far a session has been taken in: `bytesDone` is the time of the newest that was, `bytesSeen` that of the last change
@@ -141,8 +148,6 @@ type Running = { readonly id: string; readonly call: Call; readonly printed: str
 
 /** What the hooks would have been told of a session, step by step. */
 class SessionEvents {
-  /** There was something in the session. */
-  isBegun = false;
   readonly #session: ListedSession;
   readonly #client: Client;
   readonly #calls = new OpenCalls();
@@ -157,7 +162,6 @@ class SessionEvents {
   }
 
   of(step: SessionStep): readonly Happening[] {
-    this.isBegun = true;
     switch (step.kind) {
       case 'answer':
         this.#calls.say(step.text);

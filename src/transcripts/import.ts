@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { listTranscripts } from '../clients/claude/transcript-files.ts';
+import { listTranscripts } from '../clients/claude/transcript-list.ts';
 import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import type { Client } from '../clients/client.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
@@ -8,12 +8,13 @@ import { pruneOldEvents } from '../database/events.ts';
 import { copyDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject } from '../lessons/learn-project.ts';
 import { lookAtRepository } from '../lessons/repository.ts';
+import { countFixes } from '../lessons/store/error-entries.ts';
 import { unlearntProjects } from '../lessons/store/lesson-log.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
 import { withTemporaryDirectory } from '../system/files.ts';
 import { fileStamp } from '../system/runtime-bun.ts';
 import { importSessions } from './client-sessions.ts';
-import { countFixes, loadProgress, progressByFile } from './imports-store.ts';
+import { loadProgress, progressByFile } from './imports-store.ts';
 import {
   type InTurn,
   LOOK_BACK_BYTES,

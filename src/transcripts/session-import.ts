@@ -186,8 +186,8 @@ export class SessionImport {
 }
 
 /**
- * What is to be written of the next events of a session: what its hooks would have recorded, by their own decisions. The
- * line is done with when the last of its events is. `startedIn`: where the session was started.
+ * What is to be written of the next events of a session. The line is done with when the last of its events is.
+ * `startedIn`: where the session was started.
  */
 function stepsOf(
   { file, step, place }: Merged,
@@ -200,22 +200,26 @@ function stepsOf(
   if (step === undefined) return [{ read: readUntil(place) }];
   return step.events.map((past, index) => {
     const read = readUntil(index === step.events.length - 1 ? step.after : step.before);
-    return { ...pastStep(past, startedIn, contexts), read };
+    return pastStep(past, { startedIn, contexts, read });
   });
 }
 
-/** What is to be written of an event: what its hook would have recorded. `startedIn`: where the session was started. */
+type PastEvent = Extract<Happening, { kind: 'event' }>;
+/** `startedIn`: where the session was started. `read`: how far its file has been read with it. */
+type PastPlace = Pick<ImportStep, 'read'> & {
+  readonly startedIn: string | undefined;
+  readonly contexts: PastContexts;
+};
+
+/** What is to be written of an event: what its hook would have recorded, by its own decision. */
 export function pastStep(
   { ts, event, isQueued }: PastEvent,
-  startedIn: string | undefined,
-  contexts: PastContexts,
+  { startedIn, contexts, read }: PastPlace,
 ): ImportStep {
   const recording = decide(event, contexts.contextOf(event, { ts, startedIn })).recording;
   const delayMsMax = isQueued ? QUEUED_MS_MAX : HOOK_DELAY_MS_MAX;
-  return { read: undefined, ...(recording && { recording, delayMsMax }) };
+  return { read, ...(recording && { recording, delayMsMax }) };
 }
-
-type PastEvent = Extract<Happening, { kind: 'event' }>;
 
 type SessionReading = {
   readonly paths: StatePaths;

@@ -25,6 +25,12 @@ export function listErrors(filter: ErrorFilter, limit: number, db: Db): ErrorEnt
   return db.sqlite.all(newest, ...values, limit).map(readEntry);
 }
 
+/** How many errors have a known fix. */
+export function countFixes(db: Db): number {
+  const row = db.sqlite.get('SELECT COUNT(*) AS count FROM error_kb WHERE resolution IS NOT NULL');
+  return Number(row?.count ?? 0);
+}
+
 /** The errors of these ids, in their order. */
 export function findErrors(ids: readonly number[], db: Db): ErrorEntry[] {
   const sql = 'SELECT error_kb.* FROM json_each(?) JOIN error_kb ON error_kb.id = value ORDER BY key';

@@ -136,12 +136,6 @@ export function countRuns(requester: string | undefined, db: Sqlite): { active: 
   return { active, done: Math.max(0, kept - active) };
 }
 
-/** The ids of the sessions in which the runs work. */
-export function sessionsOfRuns(db: Sqlite): ReadonlySet<string> {
-  const rows = db.all('SELECT session_id FROM runs WHERE session_id IS NOT NULL');
-  return new Set(rows.map((row) => String(row.session_id)));
-}
-
 /** Of all projects: how many runs are active, how many of those only wait, and how many results are not delivered. */
 export function countEverywhere(db: Sqlite) {
   const runs = db.get(
