@@ -138,10 +138,13 @@ const PROGRESS_EVERY_MS = 100;
 
 function progressLine(context: CliContext): (progress: TranscriptProgress) => void {
   let shownMs = 0;
-  return ({ sessions, bytes, bytesDone }) => {
+  return (progress) => {
     const nowMs = performance.now();
     if (nowMs - shownMs < PROGRESS_EVERY_MS) return;
     shownMs = nowMs;
+    if ('client' in progress)
+      return context.progress(`Reading sessions of ${clientNamed(progress.client).title}`);
+    const { sessions, bytes, bytesDone } = progress;
     const share = bytes === 0 ? 100 : Math.floor((100 * bytesDone) / bytes);
     context.progress(`Reading ${counted(sessions, 'session')}, ${mebibytes(bytes)}: ${share} %`);
   };

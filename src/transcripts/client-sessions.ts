@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { type Call, type Happening, OpenCalls, type PassedOverKind } from '../clients/claude/transcript.ts';
-import type { TranscriptPlace } from '../clients/claude/transcript-files.ts';
 import type { Client } from '../clients/client.ts';
 import type { ListedSession } from '../clients/sessions.ts';
 import { hookEvents, isRefused } from '../clients/tools.ts';
@@ -38,7 +37,8 @@ export function importSessions(
   db: Db,
 ) {
   const found = client.sessions.all?.(env) ?? [];
-  const changed = found.filter((session) => placeOf(session, db)?.bytesSeen !== seenOf(session));
+  const placeOf = ({ id }: ListedSession) => readPlace(`${client.name}#${id}`, db);
+  const changed = found.filter((session) => placeOf(session)?.bytesSeen !== seenOf(session));
   const isOfRun = ({ id, parentId }: ListedSession) => ofRuns.has(id) || ofRuns.has(parentId ?? '');
   const own = changed.filter((session) => !isOfRun(session));
   const wanted = own.filter(isAskedFor);
@@ -50,11 +50,11 @@ export function importSessions(
       isWhole = false;
       unreadable.push({ path: session.path, reason });
     });
-    const takenMs = placeOf(session, db)?.bytesDone ?? 0;
+    const takenMs = placeOf(session)?.bytesDone ?? 0;
     const taken = takeSteps(steps, { session, client, takenMs }, { run, contexts });
     if (taken.isAnalysis) analyses++;
     // One of which nothing could be read is looked into again.
-    if (isWhole && taken.isBegun) run.keep([{ read: placeAfter(session, taken.newestMs) }]);
+    if (isWhole && taken.isBegun) run.keep([{ read: placeAfter(session, client, taken.newestMs) }]);
   }
   run.write();
   return {
@@ -111,8 +111,7 @@ function takeSteps(
       }
       const atMs = Date.parse(happening.ts);
       newestMs = Math.max(newestMs, atMs);
-      // One of the same millisecond may have come later: it is known by its id.
-      if (atMs >= takenMs)
+      if (atMs > takenMs)
         run.keep([pastStep(happening, { startedIn: session.cwd, contexts, read: undefined })]);
     }
   }
@@ -121,20 +120,12 @@ function takeSteps(
 
 /**
  * How far a session has been taken in: `bytesDone` is the time of the newest that was, `bytesSeen` that of the last change
- * of its store, both in ms. Several sessions may stand in one file.
+ * of its store, both in ms. It is known by its id: its file may be moved, or have others in it.
  */
-function placeAfter(session: ListedSession, newestMs: number): ReadFile {
+function placeAfter(session: ListedSession, { name }: Client, newestMs: number): ReadFile {
   const bytesSeen = seenOf(session);
   const head = fingerprint(session.id);
-  return { path: placeName(session), head, bytesDone: newestMs, bytesSeen, fileBytes: bytesSeen };
-}
-
-function placeOf(session: ListedSession, db: Db): TranscriptPlace | undefined {
-  return readPlace(placeName(session), db);
-}
-
-function placeName({ path, id }: ListedSession): string {
-  return `${path}#${id}`;
+  return { path: `${name}#${session.id}`, head, bytesDone: newestMs, bytesSeen, fileBytes: bytesSeen };
 }
 
 function seenOf({ modifiedMs }: ListedSession): number {

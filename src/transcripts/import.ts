@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { listTranscripts } from '../clients/claude/transcript-list.ts';
 import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import type { Client } from '../clients/client.ts';
+import type { ClientName } from '../core/client-name.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { pruneOldEvents } from '../database/events.ts';
@@ -72,7 +73,12 @@ function importInto(options: ImportOptions, db: Db) {
 function importClient(client: Client, options: ImportOptions & { readonly inTurn: InTurn }, db: Db) {
   const { env, ofRuns } = options;
   const contexts = new PastContexts(options);
-  const reading = { contexts, budget: new ReadingBudget(), lookBackBytes: 0, onProgress: () => {} };
+  const reading = {
+    contexts,
+    budget: new ReadingBudget(),
+    lookBackBytes: 0,
+    onProgress: () => options.onProgress({ client: client.name }),
+  };
   const run = new SessionImport({ ...options, ...reading }, db);
   const isAskedFor = ({ cwd, modifiedMs }: { cwd: string | undefined; modifiedMs: number }) =>
     isWanted(cwd, [modifiedMs], contexts, options);
@@ -105,7 +111,10 @@ export type TranscriptImport = PastOptions & {
   readonly onProgress: (progress: TranscriptProgress) => void;
 };
 
-export type TranscriptProgress = Readonly<Record<'sessions' | 'bytes' | 'bytesDone', number>>;
+export type TranscriptProgress =
+  | Readonly<Record<'sessions' | 'bytes' | 'bytesDone', number>>
+  /** Of the other clients nobody knows before how much there is to read. */
+  | { readonly client: ClientName };
 
 export type TranscriptReport = ReturnType<typeof importTranscripts>;
 

@@ -1,6 +1,5 @@
-import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClaudeSession, claudeSessions } from '../../src/clients/claude/session.ts';
@@ -11,6 +10,8 @@ import { opencodeSessions } from '../../src/clients/opencode/session-store.ts';
 import type { SessionStore } from '../../src/clients/sessions.ts';
 import { type SessionEntry, type SessionStep, turnsOf } from '../../src/core/conversation.ts';
 import type { Json } from '../../src/core/guards.ts';
+import { putRecorded, RECORDED_PROJECT } from '../support/client-sessions.ts';
+import type { ClientName } from '../support/clients.ts';
 
 /** Sessions that the real clients have written, with a scripted model: see record-sessions.ts. */
 const STORES = join(import.meta.dir, '../fixtures/sessions');
@@ -240,12 +241,11 @@ test('nothing that is not known is an error', () => {
 
 describe('the store of each client', () => {
   const homes = new Map<string, string>();
-  const PROJECT = '/home/dev/project';
-  const STORED: Readonly<Record<string, { store: SessionStore; place: string }>> = {
-    claude: { store: claudeSessions, place: '.claude/projects' },
-    codex: { store: codexSessions, place: '.codex/sessions' },
-    gemini: { store: geminiSessions, place: '.gemini/tmp' },
-    opencode: { store: opencodeSessions, place: '.local/share/opencode' },
+  const STORED: Readonly<Record<string, SessionStore>> = {
+    claude: claudeSessions,
+    codex: codexSessions,
+    gemini: geminiSessions,
+    opencode: opencodeSessions,
   };
   afterAll(() => homes.forEach((home) => void rmSync(home, { recursive: true })));
 
@@ -254,39 +254,26 @@ describe('the store of each client', () => {
     if (known !== undefined) return { HOME: known };
     const home = mkdtempSync(join(tmpdir(), 'self-generation-sessions-'));
     homes.set(name, home);
-    const place = join(home, STORED[name]?.place ?? '');
-    cpSync(join(STORES, name), place, { recursive: true });
-    if (name === 'gemini') writeFileSync(join(place, 'project/.project_root'), PROJECT);
-    if (name === 'opencode') {
-      using database = new Database(join(place, 'opencode.db'));
-      database.run(readFileSync(join(place, 'schema.sql'), 'utf8').replaceAll(/,\s*CONSTRAINT[^\n]*/g, ''));
-      for (const table of ['session', 'message', 'part']) {
-        for (const row of recordsIn(`opencode/${table}.jsonl`)) {
-          const names = Object.keys(row);
-          const values = Object.values(row) as (string | number | null)[];
-          database.run(`INSERT INTO ${table} (${names}) VALUES (${names.map(() => '?')})`, values);
-        }
-      }
-    }
+    putRecorded(name as ClientName, home);
     return { HOME: home };
   }
 
   test.each(Object.keys(STORED))('of %s finds the session of a directory, and it by its id', (name) => {
-    const { store } = STORED[name] as { store: SessionStore };
+    const store = STORED[name] as SessionStore;
     const env = homeWith(name);
-    const [newest, ...older] = store.startedIn(PROJECT, env);
+    const [newest, ...older] = store.startedIn(RECORDED_PROJECT, env);
     expect(older.length).toBe(name === 'gemini' ? 0 : 1);
     expect(store.withId(newest?.id ?? '', env)).toEqual(newest);
     expect(store.startedIn('/home/dev/other', env)).toEqual([]);
     expect(store.withId('../../etc', env)).toBeUndefined();
-    expect(store.startedIn(PROJECT, { HOME: '/nowhere' })).toEqual([]);
+    expect(store.startedIn(RECORDED_PROJECT, { HOME: '/nowhere' })).toEqual([]);
   });
 
   test.each(Object.keys(STORED))('of %s reads the session whole', (name) => {
-    const { store } = STORED[name] as { store: SessionStore };
+    const store = STORED[name] as SessionStore;
     const env = homeWith(name);
     const read = store
-      .startedIn(PROJECT, env)
+      .startedIn(RECORDED_PROJECT, env)
       .map((session) => turnsOf(store.read(session, env)).map((turn) => turn.map(brief)));
     expect(read).toContainEqual(readTurns(name));
   });
@@ -294,7 +281,7 @@ describe('the store of each client', () => {
   test('of Codex reads a fork behind what it was made of', () => {
     const env = homeWith('codex');
     const forked = codexSessions
-      .startedIn(PROJECT, env)
+      .startedIn(RECORDED_PROJECT, env)
       .map((session) => turnsOf(codexSessions.read(session, env)));
     const turns = forked.map((one) => one.map((turn) => turn.map(brief)));
     expect(turns).toContainEqual([

@@ -141,8 +141,8 @@ function withId(id: string, env: Environment): StoredSession | undefined {
 
 function rolloutsIn(env: Environment): string[] {
   const under = (directory: string) => lookOr(() => below(directory), []);
-  const root = `${codexDirectory({ env, agentDir: null })}/sessions`;
-  return under(root).flatMap(under).flatMap(under).flatMap(under);
+  const years = lookOr(() => below(`${codexDirectory({ env, agentDir: null })}/sessions`), []);
+  return years.flatMap(under).flatMap(under).flatMap(under);
 }
 
 function listed(path: string): ListedSession[] {
