@@ -150,12 +150,16 @@ function progressLine(context: CliContext): (progress: TranscriptProgress) => vo
   };
 }
 
-function print(report: ImportReport, { dryRun }: Flags, context: CliContext): void {
+function print(report: ImportReport, { dryRun, client }: Flags, context: CliContext): void {
   const { bold, dim } = context.colours;
   const line = (text: string) => context.stdout(`${text}\n`);
   const { transcripts, fixes, removed } = report;
   // Who has no other client need not read of them.
   const others = report.sessions.filter(({ found }) => found > 0);
+  if (client !== undefined && transcripts.filesFound === 0 && others.length === 0) {
+    line(`There are no sessions of ${client.map((name) => clientNamed(name).title).join(', ')}.`);
+    return;
+  }
   if (dryRun) line(bold('Nothing was changed. An import would do this:'));
   const isAlone = others.length === 0;
   if (isAlone || transcripts.filesFound > 0)

@@ -61,7 +61,9 @@ describe.each(Object.keys(TITLES) as (keyof typeof TITLES)[])('what failed in %s
 
 test('--client takes in the sessions of the clients that are named', async () => {
   using home = homeWith('codex');
-  expect(await run(home, 'import', '--client', 'gemini', 'opencode')).toBe('Nothing new in 0 transcripts.\n');
+  expect(await run(home, 'import', '--client', 'gemini', 'opencode')).toBe(
+    'There are no sessions of Gemini CLI, OpenCode.\n',
+  );
   expect(await run(home, 'import', '--client', 'codex')).toStartWith('Codex: read 1 session of 1.\n');
   const home_ = { home: home.path };
   const unknown = await runProgram([BINARY, 'import', '--client', 'cursor'], home_);
