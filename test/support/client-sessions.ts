@@ -67,18 +67,20 @@ export type MadeSession = {
   readonly startMs?: number;
   /** Of a sub-agent: the session that has started it. */
   readonly parent?: string;
+  /** And the one of the user, where that is another. */
+  readonly root?: string;
   readonly entries: readonly (string | MadeCall)[];
 };
 
 const idOf = ({ id }: MadeCall, session: string, at: number) => id ?? `call_${at}ABCDEF0123${session}${at}`;
 
-function putCodex({ id, cwd, startMs, parent, entries }: MadeSession, home: string): string {
+function putCodex({ id, cwd, startMs, parent, root = parent, entries }: MadeSession, home: string): string {
   const clock = new Clock(startMs);
   const lines: string[] = [];
   const add = (type: string, payload: object) =>
     lines.push(`${JSON.stringify({ timestamp: clock.tick(), ordinal: lines.length, type, payload })}\n`);
   const agent = parent === undefined ? {} : { parent_thread_id: parent };
-  add('session_meta', { session_id: parent ?? id, id, cwd, originator: 'codex_cli', ...agent });
+  add('session_meta', { session_id: root ?? id, id, cwd, originator: 'codex_cli', ...agent });
   for (const [at, entry] of entries.entries()) {
     if (typeof entry === 'string') {
       const content = [{ type: 'input_text', text: entry }];

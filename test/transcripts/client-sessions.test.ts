@@ -418,6 +418,31 @@ test.each(['codex', 'opencode'] as const)(
   },
 );
 
+test.each(['codex', 'opencode'] as const)(
+  'what an agent of an agent of %s does is work of the session of the user',
+  (client) => {
+    using home = temporaryHome();
+    const deeper = { id: ID.replace(/1$/, '3'), parent: AGENT, root: ID, entries: [FAILED] };
+    for (const one of [{ entries: ['Look.'] }, { id: AGENT, parent: ID, entries: ['AGENT'] }, deeper])
+      PUT[client](made(one), home.path);
+    run(home);
+    expect(eventsIn(home).map(({ type, sessionId, agentId }) => [type, sessionId, agentId])).toEqual([
+      ['prompt', ID, undefined],
+      ['tool_error', ID, deeper.id],
+    ]);
+  },
+);
+
+test.each(['codex', 'opencode'] as const)('a fork of %s has done only what came after', (client) => {
+  using home = temporaryHome();
+  putRecorded(client, home.path);
+  of(client, home, { now: () => LATER });
+  const sessions = Map.groupBy(eventsIn(home), ({ sessionId }) => sessionId);
+  const texts = [...sessions.values()].map((events) => events.map(({ type, text }) => text ?? type));
+  expect(texts).toHaveLength(2);
+  expect(texts[1]).toEqual(['In the fork only: use two clocks.']);
+});
+
 test('a session is known by its id, wherever its file is moved', () => {
   using home = temporaryHome();
   const path = PUT.codex(made(), home.path);

@@ -27,7 +27,7 @@ const TAKES_SUMMARY = 'Got it. Thanks for the additional context!';
 export class GeminiSession {
   /** What was said of each message and each call already. */
   #told = new Set<string>();
-  /** When each message and each result was said first, by ids, and of the user's also by words: what is said anew has another time, or id. */
+  /** When the user said something, by its words. */
   readonly #saidAt = new Map<string, string | undefined>();
 
   /** What a record says; nothing for one that is not known. */
@@ -49,9 +49,7 @@ export class GeminiSession {
     const parts = readRecords(message.content);
     const words = wordsOf(message);
     const id = readString(message, 'id') ?? '';
-    const byWords = message.type === 'user' ? `words ${fingerprint(words)}` : '';
-    const ts = this.#firstTime([`${message.type} ${id}`, ...(isAnew && byWords ? [byWords] : [])], message);
-    if (byWords) this.#saidAt.set(byWords, ts);
+    const ts = message.type === 'user' ? this.#firstTime(words, message, isAnew) : timeIn(message.timestamp);
     const said: SessionStep[] = [];
     if (message.type === 'gemini') {
       if (words !== '') said.push({ kind: 'answer', text: words, ts });
@@ -68,10 +66,11 @@ export class GeminiSession {
     return [...(isKnown ? [] : said), ...calls, ...this.#parts(parts, message)];
   }
 
-  #firstTime(names: readonly [string, ...string[]], { timestamp }: Json): string | undefined {
-    const known = names.map((name) => this.#saidAt.get(name)).find((time) => time !== undefined);
-    const first = known ?? timeIn(timestamp);
-    this.#saidAt.set(names[0], first);
+  /** What is said anew has another time than it had, and at times another id. */
+  #firstTime(words: string, { timestamp }: Json, isAnew: boolean): string | undefined {
+    const name = fingerprint(words);
+    const first = (isAnew ? this.#saidAt.get(name) : undefined) ?? timeIn(timestamp);
+    this.#saidAt.set(name, first);
     return first;
   }
 
@@ -94,7 +93,7 @@ export class GeminiSession {
       const end = result.name === SHELL && !('error' in response) ? commandEnd(text) : undefined;
       const hasEndedBadly = end !== undefined && end.code !== 0;
       const isError = holder.status === 'error' || 'error' in response || hasEndedBadly;
-      const ts = this.#firstTime([`result ${id}`], holder);
+      const ts = timeIn(holder.timestamp);
       return [{ kind: 'result', id, text, isError, end, pictures: picturesIn(parts), ts }];
     });
   }
