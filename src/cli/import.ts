@@ -93,16 +93,12 @@ function clientsAsked({ client }: Flags): Client[] {
 }
 
 /** Where the transcripts of Claude Code are, if they are asked for. Who asks for nothing else is told where there are none. */
-function findRoots(
-  { from, client }: Flags,
-  clients: readonly Client[],
-  context: CliContext,
-): readonly string[] {
+function findRoots({ from }: Flags, clients: readonly Client[], context: CliContext): readonly string[] {
   if (from !== undefined) return from.map((given) => checkedRoot(resolve(context.cwd, given), context));
   const place = locate(context.env, context.platform);
   const root = place.kind === 'failed' ? '' : `${place.claudeDirectory}/projects`;
   const others = clients.filter(({ name }) => name !== 'claude');
-  if (client !== undefined && others.length === clients.length) return [];
+  if (others.length === clients.length) return [];
   if (statSync(root, { throwIfNoEntry: false })?.isDirectory()) return [root];
   if (others.some(({ sessions }) => (sessions.all?.(context.env) ?? []).length > 0)) return [];
   const reason =
