@@ -116,6 +116,7 @@ export function tellResult(kind: ProfileKind, result: SubAgentResult, { world, c
   else context.stdout(text);
   const { run, artifacts, toolCalls, executionTimeMs, tokenUsage } = result;
   if (run === null) return;
+  if (run.warning !== null) context.stderr(`warning: ${visibleLine(run.warning)}\n`);
   const tokens =
     tokenUsage.input === null || tokenUsage.output === null ? null : tokenUsage.input + tokenUsage.output;
   const facts = [

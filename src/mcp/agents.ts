@@ -58,8 +58,9 @@ async function settingOf(
 /** @throws RefusedCall when no run was started */
 function answerOf(kind: ProfileKind, result: SubAgentResult, { world, signal, holdTurn }: ToolCall): Json {
   if (result.refusal !== null) return unlessRefused(result.refusal);
-  const { run, toolCalls, actionPlan: _, output: __, refusal: ___, ...parts } = result;
-  const name = run === null ? {} : { runId: run.runId, number: run.number, turn: run.turn };
+  const { run, artifacts, contextUpdates, errors, executionTimeMs, tokenUsage } = result;
+  const { cwd: _, warning, ...turn } = run ?? { cwd: '', warning: null };
+  const name = { ...turn, ...(warning !== null && { warning }) };
   if (!isOver(result)) {
     const note = 'It goes on. The result comes by itself, after the answer of a later call.';
     return { status: 'timeout', ...name, note };
@@ -69,6 +70,6 @@ function answerOf(kind: ProfileKind, result: SubAgentResult, { world, signal, ho
     status: result.status,
     text: resultString(kind, result, world),
     ...name,
-    result: { ...parts, toolCalls: toolCalls.length },
+    result: { artifacts, contextUpdates, errors, executionTimeMs, tokenUsage },
   };
 }

@@ -91,6 +91,13 @@ describe('explore', () => {
     });
   });
 
+  test('says what there is to say of it, such as rules of the project that it is not given', async () => {
+    await using here = runsHome(ENGLISH);
+    here.home.put('project/CLAUDE.md', 'Be careful.');
+    const { stderr } = await callIn(here, exploreCommand, ['x']);
+    expect(stderr).toMatch(/^warning: the project has CLAUDE\.md and no AGENTS\.md/m);
+  });
+
   test('reads its query from standard input', async () => {
     await using here = runsHome(ENGLISH);
     const command = (context: Parameters<typeof exploreCommand>[0]) =>

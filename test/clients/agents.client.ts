@@ -85,21 +85,11 @@ for (const name of CLIENT_NAMES) {
     });
 
     test('plan --explore 2 has two agents look at once, and the plan is made of what they found', async () => {
-      let [atOnce, now] = [0, 0];
       const asked: string[] = [];
       play('The bridge has lines.', (request) => {
         asked.push(textOf(request));
         return say(planOf('build'));
       });
-      const script = workspace.board.script;
-      workspace.board.script = (request, index) => {
-        const answer = script(request, index);
-        if (!textOf(request).includes('has started to explore')) return answer;
-        now = explored.filter((one) => !textOf(one).includes('line two')).length;
-        const over = explored.filter((one) => textOf(one).includes('line two')).length;
-        atOnce = Math.max(atOnce, now - over);
-        return answer;
-      };
       const said = JSON.parse(
         await user.program('plan', '--json', '--explore', '2', ...flags, 'Build a bridge.'),
       ) as Json;
@@ -113,6 +103,19 @@ for (const name of CLIENT_NAMES) {
       const [, first = [0, 0], second = [0, 0]] = times;
       expect(Math.max(first[0] ?? 0, second[0] ?? 0)).toBeLessThan(Math.min(first[1] ?? 0, second[1] ?? 0));
       expect(await processesOf(workspace)).toEqual([]);
+    });
+
+    test('what a plan has had explored counts as read, with its lines', async () => {
+      const { call } = USAGE[name];
+      const asks = calls(call('explore', { query: 'Where is the bridge?' }));
+      play('bridge.txt:2 has it', (request) =>
+        textOf(request).includes('EXPLORATION RESULTS ===') ? say(planOf('build')) : asks,
+      );
+      const said = JSON.parse(await user.program('plan', '--json', ...flags, 'Build a bridge.')) as Json;
+      expect(said).toMatchObject({
+        status: 'completed',
+        artifacts: { filesRead: [{ path: bridge(), lines: [{ from: 1 }] }], toolCallsCount: 1 },
+      });
     });
 
     test('a plan is drafted, refined in the same session and approved, on a terminal', async () => {

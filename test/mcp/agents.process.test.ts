@@ -28,8 +28,10 @@ describe('explore', () => {
       text: '=== EXPLORATION RESULTS ===\na.ts:1 and gone.ts:3 (unverified)\n===========================',
       number: 1,
       result: {
-        artifacts: { filesRead: [{ path: `${projectIn(home)}/a.ts`, lines: [{ from: 1, to: 2 }] }] },
-        toolCalls: 1,
+        artifacts: {
+          filesRead: [{ path: `${projectIn(home)}/a.ts`, lines: [{ from: 1, to: 2 }] }],
+          toolCallsCount: 1,
+        },
         errors: [],
         tokenUsage: { input: 200, output: 40 },
       },

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { lookOr } from '../../core/guards.ts';
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText } from '../../core/text.ts';
-import { writeFileAtomic } from '../../system/atomic-file.ts';
+import { realPath, writeFileAtomic } from '../../system/atomic-file.ts';
 import type { Handover } from '../model/handover.ts';
 import { type AgentStatus, agentStatus, type ProfileKind } from '../model/profile.ts';
 import { type Requester, type Run, type RunWithTurn, runDirectory, type TurnName } from '../model/run.ts';
@@ -69,11 +70,17 @@ export type SubAgentResult = {
     readonly costUsd: number | null;
   };
   /** Null where none was started. */
-  readonly run: (TurnName & { readonly number: number; readonly cwd: string }) | null;
+  readonly run: AgentRun | null;
   /** Why none was. */
   readonly refusal: Refusal | null;
 };
 
+type AgentRun = TurnName & {
+  readonly number: number;
+  readonly cwd: string;
+  /** What there was to say when it was started. */
+  readonly warning: string | null;
+};
 type ExploreArtifacts = {
   readonly filesRead: readonly SeenFile[];
   readonly toolCallsCount: number;
@@ -160,7 +167,7 @@ export abstract class SubAgent {
         output: turn.usage.outputTokens,
         costUsd: turn.usage.costUsd,
       },
-      run: { ...begun, number: run.number, cwd: run.cwd },
+      run: { ...begun, number: run.number, cwd: realPath(run.cwd), warning: run.warning },
       refusal: null,
     };
   }
@@ -197,7 +204,7 @@ export abstract class SubAgent {
 
   /** The calls of this turn, and what the run has read in it and before. */
   #done({ run, turn }: RunWithTurn) {
-    const evidence = evidenceReader(run.cwd);
+    const evidence = evidenceReader(realPath(run.cwd), realPath);
     const calls: AgentToolCall[] = [];
     const open = new Map<string, { tool: string; args: string }>();
     for (let number = 1; number <= turn.number; number++) {
@@ -231,7 +238,7 @@ export class ExploreAgent extends SubAgent {
   protected readonly kind = 'explore';
 
   protected finish(said: string, files: readonly SeenFile[], { cwd }: Run): string {
-    return markUnverified(said, files, cwd, isFile);
+    return markUnverified(said, files, realPath(cwd), realFile);
   }
 
   protected actionPlan(task: string): ActionPlan {
@@ -384,8 +391,8 @@ function canBeAsked(runId: string, { paths }: RunsWorld): boolean {
   return run !== undefined && run.archivedAtMs === null && run.sessionId !== null;
 }
 
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+function realFile(path: string): string | undefined {
+  return lookOr(() => statSync(path).isFile(), false) ? realPath(path) : undefined;
 }
 
 function shortText(text: string): string {

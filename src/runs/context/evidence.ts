@@ -22,13 +22,16 @@ const PATH_FIELDS = ['file_path', 'filePath', 'absolute_path', 'path'];
 const EXPLORE = /^mcp_+self-generation_+explore$|^self-generation_explore$|^explore$/;
 const HITS_MAX = 20_000;
 
-/** Takes in what happens in one turn, call by call: only what a call that succeeded has shown was read. */
-export function evidenceReader(cwd: string) {
+/**
+ * Takes in what happens in one turn, call by call: only what a call that succeeded has shown was read. `real`: the path of
+ * a file without links in it.
+ */
+export function evidenceReader(cwd: string, real: (path: string) => string = (path) => path) {
   const calls = new Map<string, { readonly tool: string; readonly input: Json }>();
   const files = new Map<string, { lines: LineRange[]; isSomeUnknown: boolean }>();
   let hits = 0;
   const add = ({ path, lines }: FileRead) => {
-    const full = resolvePath(cwd, path);
+    const full = real(resolvePath(cwd, path));
     const file = files.get(full) ?? { lines: [], isSomeUnknown: false };
     if (lines === null) file.isSomeUnknown = true;
     else if (hits++ < HITS_MAX) file.lines.push(lines);
@@ -125,14 +128,14 @@ const SOURCE =
   /\.(?:[cm]?[jt]sx?|json[c5]?|mdx?|py|go|rs|java|kts?|scala|swift|[ch](?:pp|xx|c|h)?|cs|rb|php|pl|lua|sh|sql|ya?ml|toml|ini|cfg|html?|s?css|less|vue|svelte|xml|txt|csv|proto|s?vh?|vhdl?|tf|gradle)$/i;
 
 /**
- * The answer, in which each path that was never read is marked, as is one whose lines were not shown. `isFile` says
- * whether there is such a file: a word that could be something else is taken for a path only then.
+ * The answer, in which each path that was never read is marked, as is one whose lines were not shown. `realFile`
+ * gives the path without links of a file that there is: a word that could be something else is taken for a path only then.
  */
 export function markUnverified(
   answer: string,
   seen: readonly SeenFile[],
   cwd: string,
-  isFile: (path: string) => boolean,
+  realFile: (path: string) => string | undefined,
 ): string {
   const known = new Map(seen.map((file) => [file.path, file]));
   return answer.replace(
@@ -141,10 +144,11 @@ export function markUnverified(
       const at = Number(rest[0]);
       const word = path.replace(/[.]+$/, '');
       const full = resolvePath(cwd, word);
-      const isThere = isFile(full);
+      const there = realFile(full);
+      const isThere = there !== undefined;
       if (!isThere && !isNamedFile(word, answer, at, first !== undefined)) return found;
       const file =
-        known.get(full) ?? (isThere ? undefined : seen.find((one) => one.path.endsWith(`/${word}`)));
+        known.get(there ?? full) ?? (isThere ? undefined : seen.find((one) => one.path.endsWith(`/${word}`)));
       const from = first === undefined ? null : Number(first);
       if (file !== undefined && (from === null || showsLines(file, from, Number(last ?? first))))
         return found;

@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { archiveRun } from '../../../src/runs/archive.ts';
 import {
   type AgentSetting,
@@ -108,6 +108,22 @@ describe('an agent', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const [, left = ''] = /\n\.\.\. \[truncated (\d+) chars\]\n/.exec(text) ?? [];
     expect(Number(left) + (text.match(/가/g)?.length ?? 0) + 'start '.length).toBe(long.length);
+  });
+
+  test('knows a file by whatever link leads to it', async () => {
+    await using here = runsHome(ENGLISH);
+    here.home.put('project/src/a.ts', 'one\n');
+    symlinkSync(`${here.project}/src`, `${here.project}/linked`);
+    symlinkSync(here.project, `${here.home.path}/way`);
+    const request = { cwd: `${here.home.path}/way` };
+    const agent = new ExploreAgent('explore', settingIn(here, { request }));
+    const result = await agent.run(
+      '[[read linked/a.ts]] [[read src/a.ts]] [[answer src/a.ts:1 and linked/a.ts]]',
+    );
+    expect(result.output).toBe('src/a.ts:1 and linked/a.ts');
+    expect(result.artifacts.filesRead).toEqual([
+      { path: `${here.project}/src/a.ts`, lines: [{ from: 1, to: 1 }] },
+    ]);
   });
 
   test('gives no secret back', async () => {

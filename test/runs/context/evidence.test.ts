@@ -102,6 +102,11 @@ describe('what a run has read', () => {
       ],
       ['a.ts:2-'],
     ],
+    [
+      'no lines where some were shown that nobody can name',
+      [{ tool: 'Bash', input: { command: "sed -n '1,2p' a.ts; tail -n 3 a.ts" } }],
+      ['a.ts'],
+    ],
     ['nothing of a call whose result never came', [], []],
   ];
   for (const [title, calls, read] of rows) test(title, () => expect(seen(...calls)).toEqual(read));
@@ -110,14 +115,14 @@ describe('what a run has read', () => {
     const reader = evidenceReader(CWD);
     const read = (path: string) =>
       reader.push({ kind: 'tool-call', id: 'item_0', tool: 'Read', input: { file_path: path } });
-    const done = () =>
-      reader.push({ kind: 'tool-result', id: 'item_0', tool: null, isError: false, text: '' });
+    const done = (text: string) =>
+      reader.push({ kind: 'tool-result', id: 'item_0', tool: null, isError: false, text });
     read('a.ts');
-    done();
-    done();
+    done('1\tone');
+    done('9\tnine');
     read('b.ts');
-    done();
-    expect(reader.files().map(({ path }) => path)).toEqual([`${CWD}/a.ts`, `${CWD}/b.ts`]);
+    done('2\ttwo');
+    expect(reader.files().map((file) => seenText(file, CWD))).toEqual(['a.ts:1', 'b.ts:2']);
   });
 
   for (const [name, file] of [
@@ -142,7 +147,8 @@ describe('an answer marks what was never read', () => {
     { path: `${CWD}/notes.md`, lines: [] },
   ];
   const there = [`${CWD}/src/a.ts`, `${CWD}/src/other.ts`, `${CWD}/Makefile`, `${CWD}/b.ts`];
-  const marked = (answer: string) => markUnverified(answer, READ, CWD, (path) => there.includes(path));
+  const marked = (answer: string) =>
+    markUnverified(answer, READ, CWD, (path) => there.find((one) => one === path));
 
   const kept = [
     'src/a.ts does it',
