@@ -21,7 +21,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   hooks: ['hooks', 'lessons', 'suggestions/model', 'runs/model', ...BASE, '#runtime', '#sqlite'],
   clients: ['clients', 'hooks', 'runs/model', 'system', 'core', 'node:'],
   'clients/opencode/session-store.ts': ['clients', 'database/sqlite.ts', 'core', '#sqlite'],
-  transcripts: ['transcripts', 'clients/claude', 'suggestions/model', ...LEARNING, '#runtime'],
+  transcripts: ['transcripts', 'clients', 'suggestions/model', ...LEARNING, '#runtime'],
   suggestions: ['suggestions', 'setup', ...LEARNING, 'zod'],
   'suggestions/model': ['suggestions/model', 'lessons', 'database', 'core'],
   analysis: ['analysis', 'suggestions', 'clients', 'runs/model', ...LEARNING, 'zod'],

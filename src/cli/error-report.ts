@@ -1,3 +1,4 @@
+import { clientNamed } from '../clients/clients.ts';
 import { inertLines, isInstructionShaped } from '../core/inert-text.ts';
 import { counted } from '../core/text.ts';
 import { isInformative } from '../lessons/errors/normalize-error.ts';
@@ -21,6 +22,7 @@ export function printErrors(
       ...(error.tool === null ? [] : [shownLine(error.tool)]),
       `seen ${error.seen}`,
       ...(error.evidence === null ? [] : [evidenceOf(error.evidence)]),
+      ...clientsNamed(error.clients),
       `told ${error.told}`,
       age(error.ts, context.now()),
       ...(error.isShared ? ['shared'] : []),
@@ -34,6 +36,12 @@ export function printErrors(
     ];
   });
   context.stdout(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** Named where it is not Claude Code alone. */
+function clientsNamed(clients: readonly string[]): string[] {
+  const isOrdinary = clients.every((name) => name === 'claude');
+  return isOrdinary ? [] : [clients.map((name) => clientNamed(name).title).join(', ')];
 }
 
 /** The text in place of a fix, by the state of the error. */
@@ -85,6 +93,7 @@ export function printStory(story: ErrorStory, context: CliContext): void {
     ['id', String(story.id)],
     ['project', shownLine(story.project) || 'none'],
     ['tool', story.tool && shownLine(story.tool)],
+    ['clients', clientsNamed(story.clients)[0] ?? null],
     ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
     ['do', fixOf(story)],
     ['how', howKnown(story)],

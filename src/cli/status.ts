@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { clientNamed } from '../clients/clients.ts';
 import { lookOr } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
@@ -95,9 +96,11 @@ function printStatus(status: Status, context: CliContext): void {
     print(database.kind === 'absent' ? 'Nothing recorded yet.' : unreadable);
     return;
   }
-  const { events, projects, knownFixes, openErrors, lastEvent } = database.counts;
+  const { events, calls, projects, knownFixes, openErrors, lastEvent } = database.counts;
   const counts = Object.entries(events).map(([type, count]) => `${count} ${type}`);
   print(`Events: ${counts.join(', ') || 'none'} in ${counted(projects, 'project')}`);
+  const others = Object.entries(calls).map(([name, count]) => `${clientNamed(name).title} ${count}`);
+  if (others.length > 0) print(`Calls of other clients: ${others.join(', ')}`);
   print(`Lessons: ${knownFixes}, open errors without one: ${openErrors}`);
   if (lastEvent !== null) print(`Newest event: ${lastEvent}`);
   if (status.newestFixes.length > 0) print('\nLessons');

@@ -15,11 +15,22 @@ export type StoredSession = {
   readonly modifiedMs: number;
 };
 
+/** A session with what an import asks of it. */
+export type ListedSession = StoredSession & {
+  /** Where it was started, where its store says that. */
+  readonly cwd: string | undefined;
+  /** Of a sub-agent: the main session that it belongs to, and its kind. */
+  readonly parentId: string | null;
+  readonly agentType: string | null;
+};
+
 /** A client's own sessions. Nothing in it throws for what is not there, or cannot be read. */
 export type SessionStore = {
   /** Those that were started in the directory, without sub-agents'; the one written last comes first. */
   readonly startedIn: (cwd: string, env: Environment) => readonly StoredSession[];
   readonly withId: (id: string, env: Environment) => StoredSession | undefined;
+  /** All of them, sub-agents' among them; a fork behind what it was made of. Absent for the client whose transcripts `transcripts/` reads by itself. */
+  readonly all?: (env: Environment) => readonly ListedSession[];
   /** What it says, from its beginning; a record that cannot be read is passed over. */
   readonly read: (session: StoredSession, env: Environment) => Iterable<SessionStep>;
 };
@@ -51,6 +62,12 @@ export function* stepsIn(path: string, reader: RecordReader): Generator<SessionS
 export function storedAt(path: string, id: string): StoredSession[] {
   const file = lookOr(() => statSync(path, { throwIfNoEntry: false }), undefined);
   return file?.isFile() ? [{ id, path, modifiedMs: file.mtimeMs }] : [];
+}
+
+/** A time as it is written in a store, in milliseconds or as a text, in ISO 8601; undefined when it is none. */
+export function timeIn(written: unknown): string | undefined {
+  const time = new Date(typeof written === 'number' || typeof written === 'string' ? written : Number.NaN);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
 /** The one written last comes first. */

@@ -1,4 +1,9 @@
+import { callIdIn } from '../core/call-client.ts';
+import type { ClientName } from '../core/client-name.ts';
 import { type Json, readRecord, readRecords, readString, readTexts } from '../core/guards.ts';
+import { fingerprint } from '../core/text.ts';
+import type { HookEvent } from '../hooks/event.ts';
+import { parseHookEvent } from '../hooks/hooks.ts';
 import {
   expandNames,
   isToolAllowed,
@@ -87,12 +92,58 @@ export function hookCalls({ tool, input }: HookCall): HookCall[] {
   if (name === 'Bash') {
     const isInBackground = input.is_background === true ? { run_in_background: true } : {};
     const said = input.command ?? input.cmd; // A command line, or its words.
-    const command = Array.isArray(said) ? readTexts(said).join(' ') : said;
+    const words = readTexts(said);
+    const isScript = words.length === 3 && /^-l?c$/.test(words[1] ?? '');
+    const command = Array.isArray(said) ? (isScript ? words[2] : words.join(' ')) : said;
     return [{ tool: name, input: { ...input, ...isInBackground, command } }];
   }
   if (!FILE_TOOLS.has(name)) return [{ tool: name, input }];
   const file = FILE_FIELDS.map((field) => readString(input, field)).find((path) => path !== undefined);
   return [{ tool: name, input: file === undefined ? {} : { file_path: file } }];
+}
+
+/** A call that has ended. */
+export type EndedCall = HookCall & {
+  /** No other call of the client has it. */
+  readonly id: string;
+  readonly isError: boolean;
+  readonly text: string;
+  /** Of a command whose text does not say it; null where nobody knows how it ended. */
+  readonly code: number | null;
+};
+
+/**
+ * What the hooks would have been told of the call. `common`: what each event of its agent carries. The id under which it
+ * is recorded says which client's it is.
+ */
+export function hookEvents(
+  client: { readonly name: ClientName; readonly hookCalls: (call: HookCall) => readonly HookCall[] },
+  ended: EndedCall,
+  common: Json,
+): HookEvent[] {
+  return client.hookCalls(ended).flatMap((call, at) => {
+    const [name, said] = endOf(ended, call);
+    const id = callIdIn(client.name, fingerprint(at === 0 ? ended.id : `${ended.id} ${at}`));
+    const told = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, ...said };
+    const input = name === 'PostToolBatch' ? { tool_calls: [told] } : told;
+    const event = parseHookEvent({ ...common, ...input }, name);
+    if (event === undefined) return [];
+    return 'toolUseId' in event ? { ...event, toolUseId: id } : event;
+  });
+}
+
+/** Which hook tells of such an end, and what it is told. */
+function endOf({ isError, text, code }: EndedCall, { tool }: HookCall): readonly [HookEvent['name'], Json] {
+  // Rejected by the client, before it was done.
+  if (isError && text.startsWith('<tool_use_error>')) return ['PostToolBatch', { tool_response: text }];
+  // One without a word is one that nobody can recognise again.
+  if (isError)
+    return ['PostToolUseFailure', { error: text.trim() || (tool === 'Bash' ? 'Exit code ?' : '?') }];
+  if (code === 0 || (code === null && tool !== 'Bash'))
+    return ['PostToolUse', { tool_response: { stdout: text } }];
+  // It returned, which does not mean that it worked.
+  if (code === null) return ['PostToolUse', { tool_response: { interrupted: true } }];
+  return ['PostToolUseFailure', { error: `Exit code ${code}\n${text}`.trim() }];
 }
 
 /** How the clients word that a call was not let through. */
@@ -104,6 +155,8 @@ const REFUSALS: readonly RegExp[] = [
   /^Tool execution (?:denied by policy|blocked)/,
   /^Tool "[^"]{1,200}" not found/,
   /^Model tried to call unavailable tool /,
+  /^exec_command failed for .{0,4000}\bRejected\(/s,
+  /^(?:exec command|patch) rejected by user/,
 ];
 
 /** Whether a policy kept the call back: nothing of the project has failed then, and no hook would be told. */

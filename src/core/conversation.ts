@@ -3,8 +3,20 @@
 /** A picture, of which only its size is kept. */
 export type Picture = { readonly mediaType: string; readonly bytes: number };
 
-/** One thing that was said or done. */
-export type SessionEntry =
+/** How a command ended, as its client says it beside the output. */
+export type CommandEnd = {
+  /** Null as long as it runs, or where nobody saw its end. */
+  readonly code: number | null;
+  /** What it printed, without the words of the client. */
+  readonly printed: string;
+  /** By what the client calls it later, as long as it runs. */
+  readonly process?: string | undefined;
+};
+
+/** One thing that was said or done. `ts`: when, ISO 8601 in UTC, where the store says it. */
+export type SessionEntry = { readonly ts?: string | undefined } & Said;
+
+type Said =
   /** The user's own words; a turn begins with them. */
   | { readonly kind: 'prompt'; readonly text: string; readonly pictures: readonly Picture[] }
   | { readonly kind: 'answer'; readonly text: string }
@@ -15,6 +27,7 @@ export type SessionEntry =
       readonly id: string;
       readonly text: string;
       readonly isError: boolean;
+      readonly end?: CommandEnd | undefined;
       readonly pictures: readonly Picture[];
     }
   /** What the client has put in: instructions, reminders, the output of its own commands. */

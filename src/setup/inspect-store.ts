@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type AnalysisRun, listAnalysisRuns } from '../analysis/analysis-store.ts';
+import { callIdIn } from '../core/call-client.ts';
+import { CLIENT_NAMES } from '../core/client-name.ts';
 import { readString, reasonOf } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/inert-text.ts';
 import type { StatePaths } from '../core/state-paths.ts';
@@ -9,7 +11,7 @@ import { getDb } from '../database/db.ts';
 import { queryEvents } from '../database/events.ts';
 import { listGiven, waitingGiven } from '../database/given-contexts.ts';
 import type { GivenContext } from '../database/given-note.ts';
-import { recordIn, sqliteErrorCode, textIn } from '../database/sqlite.ts';
+import { recordIn, type Sqlite, sqliteErrorCode, textIn } from '../database/sqlite.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
 
 /** Reads the database for doctor, status and uninstall; no hook needs this. */
@@ -60,12 +62,22 @@ function countRows({ sqlite, shape: { has } }: Db) {
   const fixes = 'COUNT(*) FROM error_kb WHERE resolution IS';
   return {
     events: Object.fromEntries(byType.map((row) => [String(row.type), Number(row.n)])),
+    calls: has('events', 'data') ? countCalls(sqlite) : {},
     projects: Number(first('events', 'project_path', 'COUNT(DISTINCT project_path) FROM events') ?? 0),
     knownFixes: Number(first('error_kb', 'resolution', `${fixes} NOT NULL`) ?? 0),
     openErrors: Number(first('error_kb', 'state', `${fixes} NULL AND COALESCE(state, 'open') = 'open'`) ?? 0),
     firstEvent: textIn(first('events', 'ts', 'MIN(ts) FROM events')),
     lastEvent: textIn(first('events', 'ts', 'MAX(ts) FROM events')),
   };
+}
+
+/** How many calls of each client other than Claude Code are recorded. */
+function countCalls(sqlite: Sqlite): Readonly<Record<string, number>> {
+  const id = "CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') END"; // As in the index.
+  const sql = `SELECT COUNT(*) AS n FROM events WHERE type IN ('tool_use', 'tool_error') AND ${id} BETWEEN ? AND ?`;
+  const count = (name: string) => Number(sqlite.get(sql, callIdIn(name, ''), callIdIn(name, '~'))?.n ?? 0);
+  const counts = CLIENT_NAMES.filter((name) => name !== 'claude').map((name) => [name, count(name)] as const);
+  return Object.fromEntries(counts.filter(([, calls]) => calls > 0));
 }
 
 const LOOKED_AT_MAX = 500;

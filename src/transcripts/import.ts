@@ -1,17 +1,21 @@
 import { tmpdir } from 'node:os';
-import { listTranscripts, type TranscriptSession } from '../clients/claude/transcript-files.ts';
+import { listTranscripts } from '../clients/claude/transcript-list.ts';
 import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
+import type { Client } from '../clients/client.ts';
+import type { ClientName } from '../core/client-name.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { pruneOldEvents } from '../database/events.ts';
 import { copyDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject } from '../lessons/learn-project.ts';
 import { lookAtRepository } from '../lessons/repository.ts';
+import { countFixes } from '../lessons/store/error-entries.ts';
 import { unlearntProjects } from '../lessons/store/lesson-log.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
 import { withTemporaryDirectory } from '../system/files.ts';
 import { fileStamp } from '../system/runtime-bun.ts';
-import { countFixes, loadProgress, progressByFile } from './imports-store.ts';
+import { importSessions } from './client-sessions.ts';
+import { loadProgress, progressByFile } from './imports-store.ts';
 import {
   type InTurn,
   LOOK_BACK_BYTES,
@@ -23,6 +27,8 @@ import {
 } from './session-import.ts';
 
 export type ImportOptions = Omit<TranscriptImport, 'inTurn'> & {
+  /** Whose sessions are taken in beside the transcripts. */
+  readonly clients: readonly Client[];
   /** Works on a copy that is thrown away, so that the report says what would be done. */
   readonly isRehearsal: boolean;
 };
@@ -54,13 +60,29 @@ function importInto(options: ImportOptions, db: Db) {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
   const transcripts = importTranscripts({ ...options, inTurn }, db);
+  const sessions = options.clients.map((client) => importClient(client, { ...options, inTurn }, db));
   // Not those of which something came in now: an import that was killed may have left others.
   for (const project of unlearntProjects(db)) {
     lookAtRepository(project, options.env, db);
     learnProject(project, db);
   }
   const fixes = countFixes(db) - fixesBefore;
-  return { transcripts, fixes, removed: prune(options, inTurn, db) };
+  return { transcripts, sessions, fixes, removed: prune(options, inTurn, db) };
+}
+
+function importClient(client: Client, options: ImportOptions & { readonly inTurn: InTurn }, db: Db) {
+  const { env, ofRuns } = options;
+  const contexts = new PastContexts(options);
+  const reading = {
+    contexts,
+    budget: new ReadingBudget(),
+    lookBackBytes: 0,
+    onProgress: () => options.onProgress({ client: client.name }),
+  };
+  const run = new SessionImport({ ...options, ...reading }, db);
+  const isAskedFor = ({ cwd, modifiedMs }: { cwd: string | undefined; modifiedMs: number }) =>
+    isWanted(cwd, [modifiedMs], contexts, options);
+  return importSessions({ client, env, contexts, ofRuns, isAskedFor }, run, db);
 }
 
 function prune({ config, now }: ImportOptions, inTurn: InTurn, db: Db): number {
@@ -80,6 +102,8 @@ export type TranscriptImport = PastOptions & {
   readonly projectPath: string | undefined;
   /** Only the sessions whose transcripts have been written to since. */
   readonly sinceMs: number | undefined;
+  /** The sessions of background runs: what those did is recorded while they do it, as work of who asked for them. */
+  readonly ofRuns: ReadonlySet<string>;
   readonly paths: StatePaths;
   readonly now: () => Date;
   readonly inTurn: InTurn;
@@ -87,7 +111,10 @@ export type TranscriptImport = PastOptions & {
   readonly onProgress: (progress: TranscriptProgress) => void;
 };
 
-export type TranscriptProgress = Readonly<Record<'sessions' | 'bytes' | 'bytesDone', number>>;
+export type TranscriptProgress =
+  | Readonly<Record<'sessions' | 'bytes' | 'bytesDone', number>>
+  /** Of the other clients nobody knows before how much there is to read. */
+  | { readonly client: ClientName };
 
 export type TranscriptReport = ReturnType<typeof importTranscripts>;
 
@@ -100,7 +127,17 @@ export function importTranscripts(options: TranscriptImport, db: Db) {
   const progress = loadProgress(db);
   const listing = listTranscripts(options.roots, progressByFile(progress));
   const contexts = new PastContexts(options);
-  const sessions = listing.sessions.filter((session) => isAskedFor(session, contexts, options));
+  const own = listing.sessions.filter(
+    ({ files }) => !files.some(({ owner }) => options.ofRuns.has(owner.sessionId)),
+  );
+  const sessions = own.filter(({ files, outline }) =>
+    isWanted(
+      outline.directory,
+      files.map(({ modifiedMs }) => modifiedMs),
+      contexts,
+      options,
+    ),
+  );
   const bytes = sessions.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes - file.from, 0);
   const onProgress = (bytesDone: number) =>
     options.onProgress({ sessions: sessions.length, bytes, bytesDone });
@@ -111,7 +148,8 @@ export function importTranscripts(options: TranscriptImport, db: Db) {
   const { added, known, analyses, passedOver, unreadable, projects } = run;
   const { filesFound, filesUnchanged, linksNotFollowed } = listing;
   // Of other projects, or of another time.
-  const notAskedFor = listing.sessions.length - sessions.length;
+  const notAskedFor = own.length - sessions.length;
+  const runs = listing.sessions.length - own.length;
   return {
     filesFound,
     filesUnchanged,
@@ -120,19 +158,21 @@ export function importTranscripts(options: TranscriptImport, db: Db) {
     /** New rows of `events` by type, and how many were there already, from the hooks or from an earlier import. */
     added,
     known,
-    passedOver: { ...passedOver, analyses, notAskedFor, linksNotFollowed },
+    passedOver: { ...passedOver, analyses, runs, notAskedFor, linksNotFollowed },
     unreadable: [...listing.unreadable, ...unreadable],
     /** Those of which there are new calls. */
     projects: [...projects],
   };
 }
 
-function isAskedFor(
-  { files, outline }: TranscriptSession,
+/** Whether a session is asked for that was started in `directory` and written at these times. */
+function isWanted(
+  directory: string | undefined,
+  writtenMs: readonly number[],
   contexts: PastContexts,
-  { sinceMs, projectPath }: TranscriptImport,
+  { sinceMs, projectPath }: Pick<TranscriptImport, 'sinceMs' | 'projectPath'>,
 ): boolean {
-  if (sinceMs !== undefined && files.every((file) => file.modifiedMs < sinceMs)) return false;
+  if (sinceMs !== undefined && writtenMs.every((ms) => ms < sinceMs)) return false;
   if (projectPath === undefined) return true;
-  return outline.directory !== undefined && contexts.projectOf(outline.directory).path === projectPath;
+  return directory !== undefined && contexts.projectOf(directory).path === projectPath;
 }

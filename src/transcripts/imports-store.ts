@@ -89,12 +89,6 @@ export function forgetNamelessCalls(sessionId: string, db: Db): void {
   );
 }
 
-/** How many errors have a known fix. */
-export function countFixes(db: Db): number {
-  const row = db.sqlite.get('SELECT COUNT(*) AS count FROM error_kb WHERE resolution IS NOT NULL');
-  return Number(row?.count ?? 0);
-}
-
 /** A file, and how far it has been read. */
 export type ReadFile = TranscriptPlace & {
   readonly path: string;

@@ -1,3 +1,4 @@
+import type { Happening } from '../clients/claude/transcript.ts';
 import type { ReadingPlace, TranscriptSession } from '../clients/claude/transcript-files.ts';
 import {
   type Merged,
@@ -142,7 +143,7 @@ export class SessionImport {
       this.analyses++;
       // Done with, although nothing of them is recorded.
       for (const { path, head, bytes } of files)
-        this.#keep([{ read: { path, head, bytesDone: bytes, bytesSeen: bytes, fileBytes: bytes } }]);
+        this.keep([{ read: { path, head, bytesDone: bytes, bytesSeen: bytes, fileBytes: bytes } }]);
       return undefined;
     }
     const { passedOver, unreadable } = this;
@@ -156,7 +157,7 @@ export class SessionImport {
     for (const merged of transcripts.read()) {
       this.#bytesDone += merged.end - (ends.get(merged.file.path) ?? 0);
       ends.set(merged.file.path, merged.end);
-      this.#keep(stepsOf(merged, outline.directory, contexts));
+      this.keep(stepsOf(merged, outline.directory, contexts));
     }
     return transcripts;
   }
@@ -176,7 +177,8 @@ export class SessionImport {
     }
   }
 
-  #keep(steps: readonly ImportStep[]): void {
+  /** Takes what is to be written, and writes when it is much. Throws what SQLite throws. */
+  keep(steps: readonly ImportStep[]): void {
     this.#pending.push(...steps);
     const { limits = WRITE_LIMITS } = this.#options;
     if (this.#pending.length >= limits.events) this.write();
@@ -184,8 +186,8 @@ export class SessionImport {
 }
 
 /**
- * What is to be written of the next events of a session: what its hooks would have recorded, by their own decisions. The
- * line is done with when the last of its events is. `startedIn`: where the session was started.
+ * What is to be written of the next events of a session. The line is done with when the last of its events is.
+ * `startedIn`: where the session was started.
  */
 function stepsOf(
   { file, step, place }: Merged,
@@ -196,12 +198,27 @@ function stepsOf(
   const readUntil = (place: ReadingPlace): ReadFile | undefined =>
     isWithinLine ? undefined : { path, head, fileBytes: Math.max(fileBytes, place.bytesSeen), ...place };
   if (step === undefined) return [{ read: readUntil(place) }];
-  return step.events.map(({ ts, event, isQueued }, index) => {
-    const recording = decide(event, contexts.contextOf(event, { ts, startedIn })).recording;
+  return step.events.map((past, index) => {
     const read = readUntil(index === step.events.length - 1 ? step.after : step.before);
-    const delayMsMax = isQueued ? QUEUED_MS_MAX : HOOK_DELAY_MS_MAX;
-    return { read, ...(recording && { recording, delayMsMax }) };
+    return pastStep(past, { startedIn, contexts, read });
   });
+}
+
+type PastEvent = Extract<Happening, { kind: 'event' }>;
+/** `startedIn`: where the session was started. `read`: how far its file has been read with it. */
+type PastPlace = Pick<ImportStep, 'read'> & {
+  readonly startedIn: string | undefined;
+  readonly contexts: PastContexts;
+};
+
+/** What is to be written of an event: what its hook would have recorded, by its own decision. */
+export function pastStep(
+  { ts, event, isQueued }: PastEvent,
+  { startedIn, contexts, read }: PastPlace,
+): ImportStep {
+  const recording = decide(event, contexts.contextOf(event, { ts, startedIn })).recording;
+  const delayMsMax = isQueued ? QUEUED_MS_MAX : HOOK_DELAY_MS_MAX;
+  return { read, ...(recording && { recording, delayMsMax }) };
 }
 
 type SessionReading = {

@@ -16,6 +16,8 @@ class DummyReader extends StreamReader {
   }
 }
 
+const SESSION = { id: 's1', path: '/sessions/s1', modifiedMs: 1 };
+
 export const dummy: Client = {
   name: 'dummy',
   title: 'The Dummy',
@@ -30,7 +32,12 @@ export const dummy: Client = {
   attach: () => ({ args: [] }),
   reader: (start) => new DummyReader(start),
   hookCalls,
-  sessions: { startedIn: () => [], withId: () => undefined, read: () => [] },
+  sessions: {
+    startedIn: () => [SESSION],
+    withId: () => SESSION,
+    all: () => [{ ...SESSION, cwd: '/home/dev/app', parentId: null, agentType: null }],
+    read: () => [{ kind: 'prompt', text: 'Say it.', pictures: [], ts: new Date().toISOString() }],
+  },
   route: () => ({ model: null, settings: {}, env: {}, passedOn: [] }),
   permissions: () => ASKS_NEVER,
   login: { directories: ['.dummy'], files: { login: 'is a login' }, variables: [] },
@@ -49,7 +56,7 @@ prompt=$(cat); case $prompt in *"What is to be said?"*) said=answered ;; *) said
 echo "{\\"said\\": \\"$said\\"}"
 `;
 
-test('a client is one folder and one row: types, runs, settings, install and doctor know it', async () => {
+test('a client is one folder and one row: types, runs, settings, import, install and doctor know it', async () => {
   using source = new ChangedSource({
     files: { 'clients/dummy/client.ts': DUMMY },
     rows: [
@@ -70,6 +77,9 @@ test('a client is one folder and one row: types, runs, settings, install and doc
   const setting = 'agents.defaults.subagents.client';
   expect(source.run(['config', 'set', setting, 'dummy']).exitCode).toBe(0);
   expect(source.run(['config', 'set', setting, 'nobody']).stderr).toContain('dummy');
+
+  const imported = source.run(['import', '--client', 'dummy']);
+  expect(imported).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Events: 1 prompt') });
 
   await source.build();
   expect(source.run(['install', '--mcp', 'dummy']).stdout).toContain('The Dummy');

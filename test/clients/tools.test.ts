@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { HookCall } from '../../src/clients/client.ts';
-import { hookCalls, isRefused } from '../../src/clients/tools.ts';
+import { type EndedCall, hookCalls, hookEvents, isRefused } from '../../src/clients/tools.ts';
 import type { Json } from '../../src/core/guards.ts';
 import { CLIENTS, type ClientName } from '../support/clients.ts';
 
@@ -13,6 +13,13 @@ describe('hookCalls()', () => {
     ['claude', 'read', { path: 'a' }, [{ tool: 'read', input: { path: 'a' } }]],
     ['codex', 'Bash', { command: 'ls' }, [{ tool: 'Bash', input: { command: 'ls' } }]],
     ['codex', 'shell', { command: ['npm', 'test'] }, [{ tool: 'Bash', input: { command: 'npm test' } }]],
+    [
+      'codex',
+      'shell',
+      { command: ['bash', '-lc', 'npm test | tail'] },
+      [{ tool: 'Bash', input: { command: 'npm test | tail' } }],
+    ],
+    ['codex', 'exec_command', { cmd: 'ls' }, [{ tool: 'Bash', input: { cmd: 'ls', command: 'ls' } }]],
     [
       'codex',
       'apply_patch',
@@ -47,6 +54,41 @@ describe('hookCalls()', () => {
   test('names no more than twenty files of a patch', () => {
     const changes = Array.from({ length: 50 }, (_, index) => ({ path: `/f${index}` }));
     expect(hookCalls({ tool: 'apply_patch', input: { changes } })).toHaveLength(20);
+  });
+});
+
+describe('hookEvents()', () => {
+  const common = { session_id: 's', cwd: '/a' };
+  const ended = {
+    tool: 'bash',
+    input: { command: 'npm test' },
+    id: 'call_1',
+    isError: false,
+    text: 'x',
+    code: 0,
+  };
+  const eventsOf = (changes: Partial<EndedCall>) =>
+    hookEvents(CLIENTS.opencode, { ...ended, ...changes }, common);
+  const rows: [what: string, changes: Partial<EndedCall>, event: Json][] = [
+    ['worked', {}, { name: 'PostToolUse', isUnfinished: false, output: 'x' }],
+    ['failed with an exit code', { code: 3 }, { name: 'PostToolUseFailure', error: 'Exit code 3\nx' }],
+    ['failed, as the client says', { isError: true }, { name: 'PostToolUseFailure', error: 'x' }],
+    ['failed without a word', { isError: true, text: ' ' }, { error: 'Exit code ?' }],
+    ['ended in a way that nobody knows', { code: null }, { name: 'PostToolUse', isUnfinished: true }],
+    ['is no command', { tool: 'webfetch', code: null }, { name: 'PostToolUse', isUnfinished: false }],
+    ['was rejected', { isError: true, text: '<tool_use_error>no' }, { name: 'PostToolBatch' }],
+  ];
+  test.each(rows)('tells of a call that %s', (_, changes, event) => {
+    expect(eventsOf(changes)).toMatchObject([{ sessionId: 's', cwd: '/a', ...event }]);
+  });
+
+  test('gives each file of a patch an id of its own, which names the client and is the same each time', () => {
+    const patch = { tool: 'apply_patch', input: { patchText: PATCH } };
+    const ids = eventsOf(patch).map((event) => 'toolUseId' in event && event.toolUseId);
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(id).toMatch(/^opencode:\w+$/);
+    expect(eventsOf(patch).map((event) => 'toolUseId' in event && event.toolUseId)).toEqual(ids);
+    expect(eventsOf({ ...patch, id: 'call_2' })[0]).not.toMatchObject({ toolUseId: ids[0] });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { listTranscripts } from '../../src/clients/claude/transcript-files.ts';
+import { listTranscripts } from '../../src/clients/claude/transcript-list.ts';
 import { ANALYSIS_MARK } from '../../src/core/told-texts.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { PROJECT } from '../support/payloads.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, rmSync } from 'node:fs';
-import { listTranscripts, type TranscriptFile } from '../../src/clients/claude/transcript-files.ts';
+import type { TranscriptFile } from '../../src/clients/claude/transcript-files.ts';
+import { listTranscripts } from '../../src/clients/claude/transcript-list.ts';
 import {
   MergedTranscripts,
   nothingPassedOver,

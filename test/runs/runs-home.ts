@@ -65,9 +65,11 @@ export function runsHome(settings: object = { announce: { mode: 'raw' } }) {
     },
     [Symbol.asyncDispose]: async () => {
       // Whatever was started has this home in its environment.
-      const living = () => withMarker({ name: 'HOME', value: home.path });
-      for (const pid of living()) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
-      await until('everything is gone', () => living().length === 0);
+      await until('everything is gone', () => {
+        const living = withMarker({ name: 'HOME', value: home.path });
+        for (const pid of living) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+        return living.length === 0; // One of them may just have started another.
+      });
       home[Symbol.dispose]();
     },
   };

@@ -126,6 +126,7 @@ export const NOW = new Date('2026-11-21T09:00:00.000Z');
 export function importHome(home: Home, changes: Partial<TranscriptImport> = {}): TranscriptReport {
   const options: TranscriptImport = {
     ...{ roots: [`${home.path}/.claude/projects`], projectPath: undefined, sinceMs: undefined },
+    ofRuns: new Set<string>(),
     ...{ config: readConfig({}), env: { HOME: home.path }, paths: home.paths, projectAt },
     now: () => NOW,
     inTurn: (work) => work(),

@@ -22,6 +22,8 @@ function run(home: Home, changes: Partial<ImportOptions> = {}) {
     roots: [`${home.path}/.claude/projects`],
     projectPath: undefined,
     sinceMs: undefined,
+    ofRuns: new Set<string>(),
+    clients: [],
     config: readConfig({}),
     env: { HOME: home.path },
     projectAt,
@@ -50,7 +52,9 @@ describe('importAll()', () => {
     using home = temporaryHome();
     put(home, 's1', '2026-11-20T09:00:00Z');
     const progress: number[] = [];
-    const report = run(home, { onProgress: ({ bytesDone, bytes }) => void progress.push(bytesDone / bytes) });
+    const report = run(home, {
+      onProgress: (of) => void progress.push('bytes' in of ? of.bytesDone / of.bytes : 0),
+    });
     expect(report).toMatchObject({ transcripts: { sessions: 1 }, fixes: 1, removed: 0 });
     expect(progress.at(-1)).toBe(1);
   });

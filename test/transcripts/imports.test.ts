@@ -3,8 +3,8 @@ import type { TranscriptPlace } from '../../src/clients/claude/transcript-files.
 import type { Recording } from '../../src/hooks/decision.ts';
 import { record } from '../../src/hooks/store/record.ts';
 import { writeDatabase } from '../../src/hooks/store/use-database.ts';
+import { countFixes } from '../../src/lessons/store/error-entries.ts';
 import {
-  countFixes,
   type ImportStep,
   loadProgress,
   progressByFile,

@@ -5,7 +5,7 @@ import type { Environment } from '../../core/state-paths.ts';
 import { below, SESSION_ID } from '../reading.ts';
 import { newestFirst, type SessionStore, stepsIn, storedAt } from '../sessions.ts';
 import { claudeDirectory } from './configuration.ts';
-import { isOfTheUser, promptIn, textIn } from './transcript.ts';
+import { blocksOf, callIn, isOfTheUser, promptIn, queuedPrompt, textIn } from './transcript.ts';
 
 /** Nobody goes back behind so many records. */
 const REMEMBERED_MAX = 25_000;
@@ -43,19 +43,17 @@ export class ClaudeSession {
 
   *#steps(record: Json): Generator<SessionStep> {
     const { content } = readRecord(record, 'message');
-    if (record.type === 'assistant') yield* answered(readRecords(content));
+    if (record.type === 'assistant') yield* answered(blocksOf(record));
     if (record.type === 'attachment') {
-      const queued = readRecord(record, 'attachment');
-      const isPrompt = queued.type === 'queued_command' && (queued.commandMode ?? 'prompt') === 'prompt';
-      if (isPrompt && isOfTheUser(queued))
-        yield* this.#prompt(promptIn({ content: queued.prompt }), queued.prompt);
+      const queued = queuedPrompt(record);
+      if (queued !== undefined) yield* this.#prompt(promptIn({ content: queued }), queued);
     }
     if (record.type !== 'user') return;
     if (record.isCompactSummary === true) {
       yield { kind: 'compaction', summary: summaryIn(textIn(content)) };
       return;
     }
-    const results = readRecords(content).filter(({ type }) => type === 'tool_result');
+    const results = blocksOf(record).filter(({ type }) => type === 'tool_result');
     for (const result of results) {
       const id = readString(result, 'tool_use_id') ?? '';
       const shown = { text: outputIn(result.content), pictures: picturesIn(result.content) };
@@ -95,9 +93,8 @@ function answered(blocks: readonly Json[]): SessionStep[] {
   return blocks.flatMap((block): SessionStep[] => {
     const text = readString(block, 'text') ?? '';
     if (block.type === 'text' && text !== '') return [{ kind: 'answer', text }];
-    const [id, tool] = [readString(block, 'id'), readString(block, 'name')];
-    if (block.type !== 'tool_use' || id === undefined || tool === undefined) return [];
-    return [{ kind: 'call', id, tool, input: JSON.stringify(block.input ?? {}) }];
+    const call = callIn(block);
+    return call === undefined ? [] : [{ kind: 'call', ...call, input: JSON.stringify(call.input) }];
   });
 }
 

@@ -1,7 +1,7 @@
 import { isRecord, lookOr, parseJson, readString, reasonOf } from '../../core/guards.ts';
 import { fingerprint } from '../../core/text.ts';
 import { ANALYSIS_MARK } from '../../core/told-texts.ts';
-import { type FoundFile, findFiles, type Unreadable } from '../../system/files.ts';
+import { type FoundFile, findFiles } from '../../system/files.ts';
 import { LineReader, readFirstLine } from '../../system/lines.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
 import { OpenCalls, readEntry, type TranscriptOwner, timeOf } from './transcript.ts';
@@ -54,29 +54,7 @@ export type TranscriptPlace = ReadingPlace & { readonly head: string };
 export type FileProgress = TranscriptPlace & { readonly isElsewhere?: true };
 
 /** How far a file has been read; undefined for one that is not known. */
-type ProgressOf = (path: string, head: string) => FileProgress | undefined;
-
-/**
- * Finds the transcripts below directories, and which of them have something new; the session that began first comes
- * first. Never throws for a single file.
- */
-export function listTranscripts(roots: readonly string[], progressOf: ProgressOf) {
-  const unreadable: Unreadable[] = [];
-  const found = roots.map((root) => findFiles(root, '.jsonl'));
-  const files = new Map(found.flatMap((one) => one.files).map((file) => [file.path, file]));
-  const onUnreadable = (path: string, reason: string) => void unreadable.push({ path, reason });
-  const placing = { progressOf, onUnreadable, isWanted: () => true };
-  const placed = [...files.values()].flatMap((file) => placedFile(file, placing));
-  const changed = placed.filter(({ seen, bytes }) => seen !== bytes);
-  const sessions = [...Map.groupBy(changed, mainOf)].map(([main, group]) => session(main, group));
-  return {
-    sessions: sessions.sort((left, right) => compare(left.outline.firstTs, right.outline.firstTs)),
-    filesFound: files.size,
-    filesUnchanged: files.size - changed.length - unreadable.length,
-    linksNotFollowed: found.reduce((sum, one) => sum + one.linksNotFollowed, 0),
-    unreadable: [...found.flatMap((one) => one.unreadable), ...unreadable],
-  };
-}
+export type ProgressOf = (path: string, head: string) => FileProgress | undefined;
 
 /** A session by its own transcript, and what else belongs to it. */
 type SessionPlace = {
@@ -95,7 +73,7 @@ export function findSession(
   progressOf: ProgressOf,
 ): TranscriptSession | undefined {
   const files = sessionFiles(main, agent).flatMap((file) => placedFile(file, { ...place, progressOf }));
-  return files.length === 0 ? undefined : session(main, files);
+  return files.length === 0 ? undefined : sessionOf(main, files);
 }
 
 function sessionFiles(main: string, agent: string | undefined): FoundFile[] {
@@ -118,7 +96,10 @@ const DECODER = new TextDecoder();
 type Placing = Pick<SessionPlace, 'isWanted' | 'onUnreadable'> & { readonly progressOf: ProgressOf };
 
 /** The file with its place; none where there is no line, or none of it is wanted. */
-function placedFile(file: FoundFile, { progressOf, isWanted, onUnreadable }: Placing): TranscriptFile[] {
+export function placedFile(
+  file: FoundFile,
+  { progressOf, isWanted, onUnreadable }: Placing,
+): TranscriptFile[] {
   try {
     if (!isWanted(file) || file.bytes === 0) return [];
     const firstLine = readFirstLine(file.path, HEAD_BYTES_MAX);
@@ -161,14 +142,15 @@ function agentOwner(path: string, sessionId: string, agentId: string): Transcrip
 }
 
 /** The transcript of the session that this one belongs to, whether it is there or not. */
-function mainOf({ path, owner }: TranscriptFile): string {
+export function mainOf({ path, owner }: TranscriptFile): string {
   if (owner.agentId === null) return path;
   const [, directory = ''] = AGENT_FILE.exec(path) ?? OLD_AGENT_FILE.exec(path) ?? [];
   const separator = path.charAt(directory.length);
   return `${directory}${separator}${owner.sessionId}.jsonl`;
 }
 
-function session(main: string, group: readonly TranscriptFile[]): TranscriptSession {
+/** The files of one session, its own transcript, which is `main`, first. */
+export function sessionOf(main: string, group: readonly TranscriptFile[]): TranscriptSession {
   const isOther = ({ path }: TranscriptFile) => Number(path !== main);
   const files = group.toSorted(
     (one, other) => isOther(one) - isOther(other) || compare(one.path, other.path),
@@ -217,6 +199,7 @@ function readOutline(reader: LineReader): TranscriptOutline {
   return found;
 }
 
-function compare(left: string, right: string): number {
+/** Less than, equal to or greater than 0, as sort() wants it. */
+export function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

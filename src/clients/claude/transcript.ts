@@ -131,9 +131,8 @@ const INPUT_LENGTH_MAX = 16 * 1024;
 function openCalls(entry: Json, calls: OpenCalls): void {
   for (const block of blocksOf(entry)) {
     if (block.type === 'text') calls.say(readString(block, 'text') ?? '');
-    const [id, tool] = [readString(block, 'id'), readString(block, 'name')];
-    if (block.type !== 'tool_use' || !id || !tool) continue;
-    calls.open(id, { tool, input: briefInput(readRecord(block, 'input')), cwd: entry.cwd });
+    const call = callIn(block);
+    if (call) calls.open(call.id, { tool: call.tool, input: briefInput(call.input), cwd: entry.cwd });
   }
 }
 
@@ -244,11 +243,16 @@ function readPrompt(message: unknown, entry: Json, owner: TranscriptOwner): read
 
 /** A prompt that was typed while the agent worked, and that it was given in the middle of its turn. */
 function readQueued(entry: Json, owner: TranscriptOwner): readonly Happening[] {
+  const content = owner.agentId === null && isOfTheUser(entry) ? queuedPrompt(entry) : undefined;
+  const found = readPrompt({ content }, entry, owner);
+  return found.map((one) => (one.kind === 'event' ? { ...one, isQueued: true } : one));
+}
+
+/** The content of such a prompt; undefined when the record holds none. */
+export function queuedPrompt(entry: Json): unknown {
   const queued = readRecord(entry, 'attachment');
   const isPrompt = queued.type === 'queued_command' && (queued.commandMode ?? 'prompt') === 'prompt';
-  if (!isPrompt || owner.agentId !== null || !isOfTheUser(queued) || !isOfTheUser(entry)) return NOTHING;
-  const found = readPrompt({ content: queued.prompt }, entry, owner);
-  return found.map((one) => (one.kind === 'event' ? { ...one, isQueued: true } : one));
+  return isPrompt && isOfTheUser(queued) ? queued.prompt : undefined;
 }
 
 /** The hooks' own reading of what the client would have sent them: one event, or none. */
@@ -272,8 +276,17 @@ export function timeOf(entry: Json): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
-function blocksOf(entry: Json): Json[] {
+/** What a record's message consists of, unless that is one text. */
+export function blocksOf(entry: Json): Json[] {
   return readRecords(readRecord(entry, 'message').content);
+}
+
+/** The call that a block makes; undefined when it makes none. */
+export function callIn(block: Json) {
+  const [id, tool] = [readString(block, 'id'), readString(block, 'name')];
+  return block.type === 'tool_use' && id && tool
+    ? { id, tool, input: readRecord(block, 'input') }
+    : undefined;
 }
 
 /** The text of a message's content: a string, or blocks among which are texts. */

@@ -1,8 +1,24 @@
-import { pictureIn, type SessionStep } from '../../core/conversation.ts';
-import { isRecord, type Json, lookOr, readRecord, readRecords, readString } from '../../core/guards.ts';
+import { type CommandEnd, pictureIn, type SessionStep } from '../../core/conversation.ts';
+import {
+  isRecord,
+  type Json,
+  lookOr,
+  parseJson,
+  readRecord,
+  readRecords,
+  readString,
+} from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { below, SESSION_ID } from '../reading.ts';
-import { newestFirst, recordsIn, type SessionStore, type StoredSession, storedAt } from '../sessions.ts';
+import {
+  type ListedSession,
+  newestFirst,
+  recordsIn,
+  type SessionStore,
+  type StoredSession,
+  storedAt,
+  timeIn,
+} from '../sessions.ts';
 import { codexDirectory } from './configuration.ts';
 
 /** What Codex itself says in the place of the user. */
@@ -30,7 +46,9 @@ export class CodexSession {
       this.#turns = Math.max(0, this.#turns - Number(payload.num_turns ?? 0));
       return [{ kind: 'back-to', turns: this.#turns }];
     }
-    return record.type === 'response_item' ? this.#item(payload) : [];
+    if (record.type !== 'response_item') return [];
+    const ts = timeIn(record.timestamp);
+    return this.#item(payload).map((step) => ({ ...step, ts }));
   }
 
   #item(item: Json): SessionStep[] {
@@ -57,7 +75,9 @@ export class CodexSession {
       case 'function_call_output':
       case 'custom_tool_call_output': {
         const text = textsIn(item.output);
-        return [{ kind: 'result', id, text, isError: isFailure(text), pictures: picturesIn(item.output) }];
+        const end = commandEnd(text);
+        const isError = end !== undefined && end.code !== null && end.code !== 0;
+        return [{ kind: 'result', id, text, isError, end, pictures: picturesIn(item.output) }];
       }
       default:
         return [];
@@ -73,12 +93,18 @@ export class CodexSession {
   }
 }
 
-/** How the output of a command begins that did not end well. */
-function isFailure(text: string): boolean {
-  const code = /^(?:Chunk ID: .*\nWall time: .*\n)?(?:Process exited with code|Exit code:) (-?\d+)/.exec(
-    text,
-  )?.[1];
-  return code !== undefined && code !== '0';
+const COMMAND_END =
+  /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:Process running with session ID (\S+)|(?:Process exited with code|Exit code:) (-?\d+))(?:\n(?:Wall time|Original token count|Total output lines): .*)*(?:\nOutput:\n?)?/;
+
+/** What stands before the output of a command; earlier releases wrote JSON. */
+function commandEnd(text: string): CommandEnd | undefined {
+  const [head = '', process, code] = COMMAND_END.exec(text) ?? [];
+  if (head !== '')
+    return { code: code === undefined ? null : Number(code), printed: text.slice(head.length), process };
+  const json = text.startsWith('{"output":') ? parseJson(text) : undefined;
+  const { exit_code } = readRecord(isRecord(json) ? json : {}, 'metadata');
+  const printed = isRecord(json) ? readString(json, 'output') : undefined;
+  return printed === undefined || typeof exit_code !== 'number' ? undefined : { code: exit_code, printed };
 }
 
 function textsIn(content: unknown): string {
@@ -100,30 +126,35 @@ const FORKS_MAX = 20;
 export const codexSessions: SessionStore = {
   startedIn: (cwd, env) => {
     const files = rolloutsIn(env).slice(0, FILES_MAX);
-    return newestFirst(files.flatMap((path) => mainSession(path, cwd)));
+    return newestFirst(files.flatMap(listed).filter((one) => one.cwd === cwd && one.parentId === null));
   },
   withId,
+  all: (env) => rolloutsIn(env).toReversed().flatMap(listed),
   read: (session, env) => read(session, env, Number.POSITIVE_INFINITY, FORKS_MAX),
 };
 
 function withId(id: string, env: Environment): StoredSession | undefined {
   if (!SESSION_ID.test(id)) return undefined;
   const path = rolloutsIn(env).find((one) => one.endsWith(`-${id}.jsonl`));
-  return path === undefined ? undefined : storedAt(path, id)[0];
+  return path === undefined ? undefined : listed(path)[0];
 }
 
 function rolloutsIn(env: Environment): string[] {
   const under = (directory: string) => lookOr(() => below(directory), []);
-  const root = `${codexDirectory({ env, agentDir: null })}/sessions`;
-  return under(root).flatMap(under).flatMap(under).flatMap(under);
+  const years = lookOr(() => below(`${codexDirectory({ env, agentDir: null })}/sessions`), []);
+  return years.flatMap(under).flatMap(under).flatMap(under);
 }
 
-function mainSession(path: string, cwd: string): StoredSession[] {
+function listed(path: string): ListedSession[] {
   const [first] = recordsIn(path).take(1);
   const meta = isRecord(first) ? readRecord(first, 'payload') : {};
-  const id = readString(meta, 'id');
-  const isMain = meta.cwd === cwd && meta.parent_thread_id === undefined;
-  return isMain && id !== undefined ? storedAt(path, id) : [];
+  const thread = readString(meta, 'parent_thread_id');
+  // Of an agent of an agent `session_id` is the session of the user.
+  const parentId = thread === undefined ? null : (readString(meta, 'session_id') ?? thread);
+  const cwd = readString(meta, 'cwd');
+  const agentType = readString(meta, 'agent_role') ?? null;
+  const found = storedAt(path, readString(meta, 'id') ?? '');
+  return found.flatMap((session) => (session.id === '' ? [] : [{ ...session, cwd, parentId, agentType }]));
 }
 
 /** A fork begins with the records of the session that it comes from, up to the one at which it was made. */

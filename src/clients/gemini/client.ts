@@ -51,8 +51,8 @@ export const gemini: Client = {
   attach: ({ id, kept }) => ({ args: ['--resume', id], env: { [HOME_VARIABLE]: kept } }),
   reader: (start) => new GeminiReader(start),
   hookCalls,
-  exitCodes: geminiExits,
   sessions: geminiSessions,
+  exitCodes: geminiExits,
   ...geminiConfiguration,
 };
 

@@ -1,15 +1,19 @@
-import { type Picture, pictureOf, type SessionStep } from '../../core/conversation.ts';
+import { basename } from 'node:path';
+import { type CommandEnd, type Picture, pictureOf, type SessionStep } from '../../core/conversation.ts';
 import { isRecord, type Json, lookOr, readRecord, readRecords, readString } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
+import { fingerprint } from '../../core/text.ts';
 import { readRegularFile } from '../../system/files.ts';
 import { below } from '../reading.ts';
 import {
+  type ListedSession,
   newestFirst,
   recordsIn,
   type SessionStore,
   type StoredSession,
   stepsIn,
   storedAt,
+  timeIn,
 } from '../sessions.ts';
 import { geminiDirectory } from './configuration.ts';
 
@@ -23,6 +27,8 @@ const TAKES_SUMMARY = 'Got it. Thanks for the additional context!';
 export class GeminiSession {
   /** What was said of each message and each call already. */
   #told = new Set<string>();
+  /** When the user said something, by its words. */
+  readonly #saidAt = new Map<string, string | undefined>();
 
   /** What a record says; nothing for one that is not known. */
   read(record: unknown): SessionStep[] {
@@ -34,40 +40,47 @@ export class GeminiSession {
     const steps = all.flatMap((message, at): SessionStep[] => {
       const isSummary = wordsOf(all[at + 1] ?? {}) === TAKES_SUMMARY;
       if (isSummary) return [{ kind: 'compaction', summary: wordsOf(message) }];
-      return wordsOf(message) === TAKES_SUMMARY ? [] : this.#message(message);
+      return wordsOf(message) === TAKES_SUMMARY ? [] : this.#message(message, true);
     });
     return [{ kind: 'anew' }, ...steps];
   }
 
-  #message(message: Json): SessionStep[] {
+  #message(message: Json, isAnew = false): SessionStep[] {
     const parts = readRecords(message.content);
     const words = wordsOf(message);
     const id = readString(message, 'id') ?? '';
+    const ts = message.type === 'user' ? this.#firstTime(words, message, isAnew) : timeIn(message.timestamp);
     const said: SessionStep[] = [];
     if (message.type === 'gemini') {
-      if (words !== '') said.push({ kind: 'answer', text: words });
+      if (words !== '') said.push({ kind: 'answer', text: words, ts });
     } else if (message.type === 'user') {
       const pictures = picturesIn(parts);
       const isResult = parts.some((part) => isRecord(part.functionResponse));
       if (words.startsWith('<session_context>')) said.push({ kind: 'system', text: words });
       else if (!isResult && (words !== '' || pictures.length > 0))
-        said.push({ kind: 'prompt', text: words, pictures });
+        said.push({ kind: 'prompt', text: words, pictures, ts });
     } else if (words !== '') said.push({ kind: 'system', text: words });
     const isKnown = this.#told.has(`${message.type} ${id}`);
     this.#told.add(`${message.type} ${id}`);
-    return [...(isKnown ? [] : said), ...this.#calls(readRecords(message.toolCalls)), ...this.#parts(parts)];
+    const calls = this.#calls(readRecords(message.toolCalls));
+    return [...(isKnown ? [] : said), ...calls, ...this.#parts(parts, message)];
+  }
+
+  /** What is said anew has another time than it had, and at times another id. */
+  #firstTime(words: string, { timestamp }: Json, isAnew: boolean): string | undefined {
+    const name = fingerprint(words);
+    const first = (isAnew ? this.#saidAt.get(name) : undefined) ?? timeIn(timestamp);
+    this.#saidAt.set(name, first);
+    return first;
   }
 
   /** Calls beside a message, with their results. */
   #calls(calls: readonly Json[]): SessionStep[] {
-    return calls.flatMap((call) => [
-      ...this.#call(call),
-      ...this.#parts(readRecords(call.result), call.status === 'error'),
-    ]);
+    return calls.flatMap((call) => [...this.#call(call), ...this.#parts(readRecords(call.result), call)]);
   }
 
-  /** Calls and results among the parts of a message. */
-  #parts(parts: readonly Json[], isError = false): SessionStep[] {
+  /** Calls and results among the parts of a message, or of a call beside one. */
+  #parts(parts: readonly Json[], holder: Json): SessionStep[] {
     return parts.flatMap((part) => {
       if (isRecord(part.functionCall)) return this.#call(part.functionCall);
       if (!isRecord(part.functionResponse)) return [];
@@ -77,8 +90,11 @@ export class GeminiSession {
       this.#told.add(`result ${id}`);
       const response = readRecord(result, 'response');
       const text = readString(response, 'output') ?? readString(response, 'error') ?? '';
-      const hasFailed = isError || 'error' in response || /^Exit Code: [1-9]/m.test(text);
-      return [{ kind: 'result', id, text, isError: hasFailed, pictures: picturesIn(parts) }];
+      const end = result.name === SHELL && !('error' in response) ? commandEnd(text) : undefined;
+      const hasEndedBadly = end !== undefined && end.code !== 0;
+      const isError = holder.status === 'error' || 'error' in response || hasEndedBadly;
+      const ts = timeIn(holder.timestamp);
+      return [{ kind: 'result', id, text, isError, end, pictures: picturesIn(parts), ts }];
     });
   }
 
@@ -90,6 +106,23 @@ export class GeminiSession {
       { kind: 'call', id, tool: readString(call, 'name') ?? '', input: JSON.stringify(call.args ?? {}) },
     ];
   }
+}
+
+const SHELL = 'run_shell_command';
+/** The last lines of what a command's result says: the client's own, whatever the output above them is. */
+const TAIL =
+  /(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)+\s*(?:\n<\/untrusted_context>\s*)?$/;
+const HEAD = /^(?:<untrusted_context>\n)?(?:Command: [\s\S]*?\nDirectory: .*\n)?(?:Output: )?/;
+
+/** How a command ended: only what was not well is said. */
+export function commandEnd(text: string): CommandEnd {
+  const tail = TAIL.exec(text)?.[0] ?? '';
+  const code = [...tail.matchAll(/\nExit Code: (\d{1,10})\s*(?=\n|$)/g)].at(-1)?.[1];
+  const printed = text
+    .slice(0, text.length - tail.length)
+    .replace(HEAD, '')
+    .replace(/\n<\/untrusted_context>\s*$/, '');
+  return { code: code === undefined ? (/\nSignal: \S/.test(tail) ? -1 : 0) : Number(code), printed };
 }
 
 function wordsOf({ content }: Json): string {
@@ -123,8 +156,29 @@ export const geminiSessions: SessionStore = {
         .flatMap(chatsIn)
         .filter((path) => path.includes(`-${id.slice(0, 8)}.`)),
     ).find((session) => session.id === id),
+  all: (env) =>
+    projectsIn(env).flatMap((project) => {
+      const cwd = rootOf(project);
+      const agents = lookOr(() => below(`${project}/chats`), []).filter((path) => !/\.\w+$/.test(path));
+      const main = sessionsIn(chatsIn(project)).map((session) => ({
+        ...session,
+        cwd,
+        parentId: null,
+        agentType: null,
+      }));
+      return [...main, ...agents.flatMap((directory) => agentsIn(directory, cwd))];
+    }),
   read: ({ path }) => stepsIn(path, new GeminiSession()),
 };
+
+/** `chats/<id of the main session>/<id>.jsonl` */
+function agentsIn(directory: string, cwd: string | undefined): ListedSession[] {
+  const files = lookOr(() => below(directory), []).filter((path) => path.endsWith('.jsonl'));
+  const [parentId, agentType] = [basename(directory), null];
+  return files.flatMap((path) =>
+    storedAt(path, basename(path, '.jsonl')).map((one) => ({ ...one, cwd, parentId, agentType })),
+  );
+}
 
 function projectsIn(env: Environment): string[] {
   return lookOr(() => below(`${geminiDirectory({ env, agentDir: null })}/tmp`), []);

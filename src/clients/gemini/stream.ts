@@ -13,6 +13,7 @@ import { realPath } from '../../system/atomic-file.ts';
 import { readTail } from '../../system/lines.ts';
 import type { AgentEvent, ExitCodes } from '../client.ts';
 import { cutWord, mainModel, readAmount, StreamReader, textAt, usageIn, wordAt } from '../reading.ts';
+import { commandEnd } from './session.ts';
 
 /** The command as which a prompt goes in; the client says it again, with the prompt. */
 export const MESSAGE_COMMAND = 'self-generation-message';
@@ -154,11 +155,8 @@ function addCall(call: Json, codes: Map<string, number>): void {
   );
   const output = outputs.find((one) => one !== undefined);
   if (id === undefined || output === undefined) return;
-  // Behind the output itself, which may say anything: the last lines are the client's own.
-  const told = /\nExit Code: (\d{1,10})(?=\n(?:Signal|Background PIDs|Process Group PGID): |\n<\/|\s*$)/g;
-  const last = [...output.matchAll(told)].at(-1)?.[1];
-  const isKilled = /\nSignal: \S+(?=\n|\s*$)/.test(output.slice(-400));
-  codes.set(id, last === undefined ? (isKilled ? -1 : 0) : Number(last));
+  const { code } = commandEnd(output);
+  if (code !== null) codes.set(id, code);
 }
 
 /** `turn-1.home/.gemini/tmp/<project>/chats/session-….jsonl`, the newest first; the home of a turn leads to what stays. */

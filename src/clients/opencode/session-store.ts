@@ -3,7 +3,7 @@ import type { SessionStep } from '../../core/conversation.ts';
 import { lookOr } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { type Row, recordIn, type Sqlite } from '../../database/sqlite.ts';
-import type { SessionStore, StoredSession } from '../sessions.ts';
+import type { ListedSession, SessionStore, StoredSession } from '../sessions.ts';
 import { directoryIn } from '../user-files.ts';
 import { stepsOf } from './session.ts';
 
@@ -25,6 +25,7 @@ export const opencodeSessions: SessionStore = {
       const row = database.get('SELECT id, time_updated FROM session WHERE id = ?', id);
       return row === undefined ? undefined : stored(row, path);
     }),
+  all: (env) => withDatabase(env, [], (database, path) => database.all(ALL).map((row) => listed(row, path))),
   read: function* ({ id, path }): Generator<SessionStep> {
     const database = openSqlite(path, { mode: 'read', busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
@@ -46,6 +47,20 @@ function messagesOf(database: Sqlite, session: string): string[] {
   const messages = ids.map(({ id }) => String(id));
   const end = messages.indexOf(String(revert.messageID ?? ''));
   return end < 0 ? messages : messages.slice(0, end);
+}
+
+/** A sub-agent's session may have one of its own; `written`: a part may be written without its session. */
+const ALL = `WITH RECURSIVE tree(id, main, title) AS (
+    SELECT id, NULL, NULL FROM session WHERE parent_id IS NULL
+    UNION ALL SELECT session.id, COALESCE(main, parent_id), session.title FROM session JOIN tree ON parent_id = tree.id)
+  SELECT session.id, directory, main, tree.title,
+    MAX(time_updated, COALESCE((SELECT MAX(time_updated) FROM part WHERE session_id = session.id), 0)) AS time_updated
+  FROM tree JOIN session USING (id) ORDER BY session.time_created`;
+
+function listed(row: Row, path: string): ListedSession {
+  const agentType = /\(@(\S+) subagent\)$/.exec(String(row.title ?? ''))?.[1] ?? null;
+  const parentId = row.main === null ? null : String(row.main);
+  return { ...stored(row, path), cwd: String(row.directory), parentId, agentType };
 }
 
 function stored({ id, time_updated }: Row, path: string): StoredSession {

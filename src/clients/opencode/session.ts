@@ -1,5 +1,6 @@
-import { type Picture, pictureIn, type SessionStep } from '../../core/conversation.ts';
+import { type CommandEnd, type Picture, pictureIn, type SessionStep } from '../../core/conversation.ts';
 import { isRecord, type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
+import { timeIn } from '../sessions.ts';
 
 /** A message of a session, with its parts in their order; `data` as it stands in the store. */
 export type StoredMessage = { readonly id: string; readonly data: Json; readonly parts: readonly Json[] };
@@ -14,7 +15,8 @@ export function stepsOf({ data, parts }: StoredMessage): SessionStep[] {
     const own = words.filter(({ synthetic }) => synthetic !== true);
     const prompt = own.flatMap((part) => readString(part, 'text') ?? []).join('\n');
     const pictures = picturesIn(parts);
-    return prompt === '' && pictures.length === 0 ? [] : [{ kind: 'prompt', text: prompt, pictures }];
+    const ts = timeIn(readRecord(data, 'time').created);
+    return prompt === '' && pictures.length === 0 ? [] : [{ kind: 'prompt', text: prompt, pictures, ts }];
   }
   if (data.summary === true) return [{ kind: 'compaction', summary: text }];
   return parts.flatMap((part): SessionStep[] => {
@@ -31,8 +33,14 @@ function called(part: Json): SessionStep[] {
   if (state.status !== 'completed' && state.status !== 'error') return [call];
   const text = readString(state, 'output') ?? readString(state, 'error') ?? '';
   const { exit } = readRecord(state, 'metadata');
+  const hasRun = state.status === 'completed' && exit !== undefined;
+  const end: CommandEnd | undefined = hasRun
+    ? { code: typeof exit === 'number' ? exit : null, printed: text }
+    : undefined;
   const isError = state.status === 'error' || (typeof exit === 'number' && exit !== 0);
-  return [call, { kind: 'result', id, text, isError, pictures: picturesIn(readRecords(state.attachments)) }];
+  const ts = timeIn(readRecord(state, 'time').end);
+  const pictures = picturesIn(readRecords(state.attachments));
+  return [call, { kind: 'result', id, text, isError, end, pictures, ts }];
 }
 
 function picturesIn(parts: readonly Json[]): Picture[] {

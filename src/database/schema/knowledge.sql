@@ -193,7 +193,8 @@ CREATE TABLE IF NOT EXISTS forgotten_errors (
 ) WITHOUT ROWID;
 
 -- How far each transcript has been taken in. `bytes_done` is where the next reading begins, which may be the line of a call
--- without a result; `bytes_seen` is up to where the file has been looked at.
+-- without a result; `bytes_seen` is up to where the file has been looked at. Of a session of another client, `codex#ID`, both
+-- are times in ms: of the newest that was taken in, and of the last change that was seen.
 CREATE TABLE IF NOT EXISTS imports (
   path TEXT PRIMARY KEY,
   ts TEXT NOT NULL,

@@ -1,4 +1,5 @@
-import { readString } from '../../core/guards.ts';
+import { clientOfCall } from '../../core/call-client.ts';
+import { type Json, parseJson, readString, readTexts } from '../../core/guards.ts';
 import { inertText } from '../../core/inert-text.ts';
 import { fingerprint } from '../../core/text.ts';
 import { resolutionText } from '../../core/told-texts.ts';
@@ -22,6 +23,12 @@ export function listErrors(filter: ErrorFilter, limit: number, db: Db): ErrorEnt
   const { sql, values } = filterCondition(filter);
   const newest = `SELECT * FROM error_kb WHERE ${sql} ORDER BY ts DESC, id DESC LIMIT ?`;
   return db.sqlite.all(newest, ...values, limit).map(readEntry);
+}
+
+/** How many errors have a known fix. */
+export function countFixes(db: Db): number {
+  const row = db.sqlite.get('SELECT COUNT(*) AS count FROM error_kb WHERE resolution IS NOT NULL');
+  return Number(row?.count ?? 0);
 }
 
 /** The errors of these ids, in their order. */
@@ -100,6 +107,7 @@ function filterCondition({ projects, state }: ErrorFilter): { sql: string; value
 }
 
 function readEntry(row: Row) {
+  const evidence = recordIn(row.evidence);
   const text = (value: unknown) => textIn(value) || null;
   return {
     id: Number(row.id),
@@ -122,14 +130,20 @@ function readEntry(row: Row) {
     /** `withdrawn`: what was told turned out wrong. Null when nobody has looked. */
     state: text(row.state),
     /** What the fix rests on; null where nothing was counted. */
-    evidence: readEvidence(row.evidence),
+    evidence: readEvidence(evidence),
+    /** In which clients what is told was learnt. */
+    clients: clientsOf(['failedCalls', 'helpedCalls'].flatMap((key) => readTexts(evidence[key]))),
     /** When it was solved last; of an open error, when it happened last. */
     ts: String(row.ts),
   };
 }
 
-function readEvidence(value: unknown): FixEvidence | null {
-  const { sessions, agents = 0, helped, first = '', last = '' } = recordIn(value);
+function clientsOf(callIds: readonly string[]): readonly string[] {
+  return [...new Set(callIds.map(clientOfCall))].sort();
+}
+
+function readEvidence(evidence: Json): FixEvidence | null {
+  const { sessions, agents = 0, helped, first = '', last = '' } = evidence;
   if (typeof sessions !== 'number' || typeof helped !== 'number') return null;
   return { sessions, agents: Number(agents), helped, first: String(first), last: String(last) };
 }
@@ -148,6 +162,8 @@ export function tellError(id: number, db: Db) {
   return {
     ...entry,
     tool: entry.tool ?? textIn(seen?.tool),
+    /** Those in which it happened are among them, as far back as events are kept. */
+    clients: [...new Set([...entry.clients, ...clientsOf(readTexts(parseJson(String(seen?.ids))))])].sort(),
     /** Null when the events of that time are gone. */
     firstSeen: textIn(seen?.first),
     lastSeen: textIn(seen?.last) ?? (entry.fix === null ? entry.ts : null),
@@ -179,10 +195,15 @@ function tellingsOf({ id, project, said }: ErrorEntry, db: Db) {
 /** So much of what happened is told. */
 const SAID_TOLD_MAX = 200;
 
-/** When it happened, and how often after a time, as far back as events are kept. */
+/** The beginning of a call's id that names its client. */
+const CLIENT_PART =
+  "substr(json_extract(data, '$.toolUseId'), 1, instr(json_extract(data, '$.toolUseId'), ':'))";
+
+/** When it happened, in which clients, and how often after a time, as far back as events are kept. */
 function occurrences({ error, project }: ErrorEntry, after: string, db: Db): Row | undefined {
   return db.sqlite.get(
-    `SELECT MIN(ts) AS first, MAX(ts) AS last, SUM(ts > ?) AS after, json_extract(data, '$.tool') AS tool FROM events
+    `SELECT MIN(ts) AS first, MAX(ts) AS last, SUM(ts > ?) AS after, json_extract(data, '$.tool') AS tool,
+       json_group_array(DISTINCT ${CLIENT_PART}) AS ids FROM events
      WHERE project_path IS ? AND type = 'tool_error'
        AND CASE WHEN json_valid(data) THEN json_extract(data, '$.error') END = ?`,
     ...[after, project || null, error],

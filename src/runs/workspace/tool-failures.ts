@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { AgentEvent, ExitCodes, HookCall } from '../../clients/client.ts';
 import { clientNamed } from '../../clients/clients.ts';
-import { isRefused } from '../../clients/tools.ts';
+import { type EndedCall, hookEvents, isRefused } from '../../clients/tools.ts';
 import type { Json } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText, fingerprint } from '../../core/text.ts';
 import { closing, getDb } from '../../database/db.ts';
 import type { FullContext, Project, Recording } from '../../hooks/decision.ts';
 import type { HookEvent } from '../../hooks/event.ts';
-import { decide, parseHookEvent } from '../../hooks/hooks.ts';
+import { decide } from '../../hooks/hooks.ts';
 import { record, spool } from '../../hooks/store/record.ts';
 import { type Config, isEnabled, loadConfig } from '../../settings/hook-settings.ts';
 import { type Run, runDirectory } from '../model/run.ts';
@@ -41,18 +41,13 @@ export function addCall(
   if (calls.size > OPEN_CALLS_MAX) calls.delete(calls.keys().next().value ?? '');
 }
 
-/** A call that has ended. It is decided on when it is written: some clients say elsewhere, and later, how it ended. */
-type EndedCall = HookCall & {
-  readonly id: string;
-  readonly isError: boolean;
-  readonly text: string;
-  readonly at: Date;
-};
+/** It is decided on when it is written: some clients say elsewhere, and later, how it ended. */
+type WaitingCall = Omit<EndedCall, 'code'> & { readonly at: Date };
 
 /** Records what the events of a client's turn say until `flush`, which is to be called at its end. Nothing of it throws. */
 export function failureRecorder(run: Run, paths: StatePaths) {
   const open: OpenCalls = new Map();
-  const pending: EndedCall[] = [];
+  const pending: WaitingCall[] = [];
   let config: Config | undefined;
   let project: Project | undefined;
   let writtenMs = 0;
@@ -60,7 +55,7 @@ export function failureRecorder(run: Run, paths: StatePaths) {
   const exitCodes = (): ExitCodes | undefined =>
     pending.length === 0 ? undefined : clientNamed(run.client).exitCodes?.(runDirectory(paths, run.id));
 
-  const decideOn = (calls: readonly EndedCall[], exits: ExitCodes | undefined): Recording[] => {
+  const decideOn = (calls: readonly WaitingCall[], exits: ExitCodes | undefined): Recording[] => {
     if (calls.length === 0) return [];
     config ??= loadConfig(paths);
     if (!isEnabled(config)) return [];
@@ -73,7 +68,7 @@ export function failureRecorder(run: Run, paths: StatePaths) {
       skills: () => [],
     };
     return calls.flatMap((call) => {
-      const events = hookEvents(call, run, exits);
+      const events = eventsOf(call, run, exits);
       return events.flatMap((event) => decide(event, { ...context, now: call.at }).recording ?? []);
     });
   };
@@ -120,38 +115,14 @@ export function failureRecorder(run: Run, paths: StatePaths) {
 }
 
 /** What the hooks of the requester's session would have been told, had the call been one of a sub-agent in it. */
-function hookEvents(ended: EndedCall, run: Run, exits: ExitCodes | undefined): HookEvent[] {
+function eventsOf(ended: WaitingCall, run: Run, exits: ExitCodes | undefined): HookEvent[] {
   if (ended.tool === '' || (ended.isError && isRefused(ended.text))) return [];
   const agent = { agent_id: run.id, agent_type: run.agentId };
   const common = { session_id: run.requester.session ?? run.childKey, cwd: run.cwd, ...agent };
   // Some clients count the calls of each turn from one.
   const id = `${run.id}:${ended.id}:${fingerprint(JSON.stringify(ended.input))}`;
-  return clientNamed(run.client)
-    .hookCalls(ended)
-    .flatMap((call) => {
-      const [name, said] = endOf(ended, call, exits);
-      const told = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, ...said };
-      const input = name === 'PostToolBatch' ? { tool_calls: [told] } : told;
-      return parseHookEvent({ ...common, ...input }, name) ?? [];
-    });
-}
-
-/** Which hook tells of such an end, and what it is told. */
-function endOf(
-  { id, isError, text }: EndedCall,
-  { tool }: HookCall,
-  exits: ExitCodes | undefined,
-): readonly [HookEvent['name'], Json] {
-  // Rejected by the client, before it was done.
-  if (isError && text.startsWith('<tool_use_error>')) return ['PostToolBatch', { tool_response: text }];
-  // One without a word is one that nobody can recognise again.
-  if (isError)
-    return ['PostToolUseFailure', { error: text.trim() || (tool === 'Bash' ? 'Exit code ?' : '?') }];
-  const code = exits === undefined || tool !== 'Bash' ? 0 : exits(id);
-  if (code === 0) return ['PostToolUse', {}];
-  // It returned, which does not mean that it worked.
-  if (code === undefined) return ['PostToolUse', { tool_response: { interrupted: true } }];
-  return ['PostToolUseFailure', { error: `Exit code ${code}\n${text}`.trim() }];
+  const code = exits === undefined ? 0 : (exits(ended.id) ?? null);
+  return hookEvents(clientNamed(run.client), { ...ended, id, code }, common);
 }
 
 /** A working tree that was made for the run is another spelling of its project, before the run knows of it. */

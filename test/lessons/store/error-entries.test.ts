@@ -56,7 +56,7 @@ const entry = (error: string) => ({
     solved: 0,
     told: 0,
   },
-  ...{ fix: null, resolvedBy: null, isShared: false, state: null, evidence: null },
+  ...{ fix: null, resolvedBy: null, isShared: false, state: null, evidence: null, clients: [] },
 });
 /** With what seedLearnt() says that it rests on. */
 const ENTRY_SOLVED = {

@@ -180,6 +180,24 @@ for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const)
       expect(lessons(here)).toEqual([{ error: NORMAL, state: 'solved', resolution: null }]);
     });
 
+    test('a failure that a pipe hides is one', () => {
+      using here = place(client);
+      const output = '/bin/bash: line 1: pnpm: command not found';
+      if (client === 'gemini')
+        keepConversation(here.home, here.run, [{ id: 't1', output: `Output: ${output}` }]);
+      here.record(...CALLS[client].say({ ...FAILED, command: 'pnpm test | tail -5', output, code: 0 }));
+      expect(here.events('tool_error')).toMatchObject([{ data: { isHidden: true } }]);
+    });
+
+    test('the id of its calls names the client', () => {
+      using here = place(client);
+      failThenPass(client, here);
+      const ids = ['tool_error', 'tool_use'].flatMap((type) =>
+        here.events(type).map(({ data }) => data.toolUseId),
+      );
+      expect(ids.map((id) => String(id).split(':')[0])).toEqual([client, client, client]);
+    });
+
     test('secrets are redacted before anything is stored', () => {
       using here = place(client);
       for (const [index, { text }] of SECRETS.entries()) {

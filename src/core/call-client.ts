@@ -1,0 +1,14 @@
+import { CLIENT_NAMES, type ClientName } from './client-name.ts';
+
+/** In which client a call was made: the ids of all but Claude Code's own begin with the client's name. */
+
+/** The id under which a client's call stands in the log. `id`: one that no other of its calls has. */
+export function callIdIn(client: ClientName, id: string): string {
+  return `${client}:${id}`;
+}
+
+/** The client that made the call with this id, as callIdIn() has written it. */
+export function clientOfCall(id: string): ClientName {
+  const name = id.slice(0, Math.max(0, id.indexOf(':')));
+  return CLIENT_NAMES.includes(name) ? name : 'claude';
+}
