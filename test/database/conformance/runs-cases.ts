@@ -87,6 +87,6 @@ test('the runs database undoes inner transactions too, and refuses a later versi
       });
     assert.throws(work, /planned/);
     assert.deepEqual(listRuns({ limit: 9 }, db), []);
-    db.exec('PRAGMA user_version = 4');
-    assert.throws(() => openRunsDb(paths), /schema version is 4, this program knows 3/);
+    db.exec('PRAGMA user_version = 99');
+    assert.throws(() => openRunsDb(paths), /schema version is 99, this program knows \d+/);
   }));
