@@ -221,6 +221,18 @@ test('a prompt that hangs on an earlier record takes the user back to it', () =>
   ]);
 });
 
+test('a prompt with which Claude Code begins to carry out a plan does not name the transcript before it', () => {
+  const pointer =
+    'If you need specific details from before exiting plan mode (like code), read it at: /t.jsonl';
+  const record = {
+    type: 'user',
+    message: { role: 'user', content: `Implement the plan:\n\n# Plan\n\n\n${pointer}` },
+  };
+  expect(new ClaudeSession().read(record)).toMatchObject([
+    { kind: 'prompt', text: 'Implement the plan:\n\n# Plan' },
+  ]);
+});
+
 test("a tool's answer in Claude Code stands without what the client put around it", () => {
   const reader = new ClaudeSession();
   const answer = (content: string) =>

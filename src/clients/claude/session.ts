@@ -72,7 +72,7 @@ export class ClaudeSession {
 
   *#prompt(text: string, content: unknown): Generator<SessionStep> {
     this.#turns++;
-    yield { kind: 'prompt', text, pictures: picturesIn(content) };
+    yield { kind: 'prompt', text: withoutPointer(text), pictures: picturesIn(content) };
   }
 
   *#back(parent: string | undefined): Generator<SessionStep> {
@@ -86,7 +86,7 @@ export class ClaudeSession {
 /** Without what the client says to its own model around it: to go on at once, and where the whole transcript stands. */
 function summaryIn(text: string): string {
   const [, summary = text] = /^This session is being continued .*?\nSummary:\n(.*)$/s.exec(text) ?? [];
-  return summary.replace(/\n\s*If you need specific details from before compaction.*$/s, '').trim();
+  return withoutPointer(summary).trim();
 }
 
 function answered(blocks: readonly Json[]): SessionStep[] {
@@ -96,6 +96,12 @@ function answered(blocks: readonly Json[]): SessionStep[] {
     const call = callIn(block);
     return call === undefined ? [] : [{ kind: 'call', ...call, input: JSON.stringify(call.input) }];
   });
+}
+
+/** Where the client has shortened what its model knows, it names the whole transcript, which is nobody else's. */
+function withoutPointer(text: string): string {
+  const at = text.lastIndexOf('\nIf you need specific details from before ');
+  return at < 0 ? text : text.slice(0, at).trimEnd();
 }
 
 const REMINDER = '<system-reminder>';
