@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { writeFile } from 'node:fs/promises';
 import { type Json, readRecord } from '../../src/core/guards.ts';
-import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
+import { CLIENT_NAMES } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
 import { textsOf } from './checks.ts';
 import { type InstalledUser, makeUser } from './installed-user.ts';
@@ -25,16 +25,6 @@ const SUMMARY = ['Requirements', 'Constraints', 'Decisions', 'Open Items', 'File
   .map((name) => `## ${name}\n- ${name.toLowerCase()} of the bridge`)
   .join('\n');
 const SUMMARISE = 'Summarise the conversation below';
-
-const ARGS: Readonly<Record<ClientName, readonly string[]>> = {
-  claude: ['-p', '--output-format', 'json', '--allowedTools', 'mcp__self-generation,Bash'],
-  codex: [
-    ...['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model'],
-    ...['--dangerously-bypass-approvals-and-sandbox', '-'],
-  ],
-  gemini: USAGE.gemini.args,
-  opencode: USAGE.opencode.args,
-};
 
 /** All that a request says, as JSON; quotes and lines as they are. */
 const everything = (request: ModelRequest | undefined) =>
@@ -70,7 +60,7 @@ for (const name of CLIENT_NAMES) {
 
     /** What the parent was answered last, once all that it has started has ended. */
     async function talk(prompt: string, ...calls: readonly ToolCall[]): Promise<string> {
-      const { asked } = await user.talk(prompt, play(calls), ARGS[name]);
+      const { asked } = await user.talk(prompt, play(calls), usage.approving);
       await user.program('subagents', 'wait', 'all');
       return everything(asked.filter((one) => !isChild(one) && toolNames(one).length > 0).at(-1));
     }

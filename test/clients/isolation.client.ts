@@ -30,26 +30,12 @@ const MARKS = ['printed-in-the-first-turn', 'printed-in-the-second-turn'] as con
 const LATER = 'The bridge is to carry ships instead.';
 const QUERY = 'Where is the bridge?';
 
-const ALLOWED: Readonly<Record<ClientName, readonly string[]>> = {
-  claude: ['-p', '--output-format', 'json', '--allowedTools', 'Bash'],
-  codex: ['--json', '--skip-git-repo-check', '--model', 'some-other-model'].concat(
-    '--dangerously-bypass-approvals-and-sandbox',
-  ),
-  gemini: USAGE.gemini.args,
-  opencode: USAGE.opencode.args,
-};
-/** The words that begin a session, or, with its id, go on with it. */
-const SESSION_ARGS: Readonly<Record<ClientName, (id?: string) => readonly string[]>> = {
-  claude: (id) => [...ALLOWED.claude, ...(id === undefined ? [] : [`--resume=${id}`])],
-  codex: (id) => [
-    'exec',
-    ...(id === undefined ? [] : ['resume']),
-    ...ALLOWED.codex,
-    ...(id ? [id] : []),
-    '-',
-  ],
-  gemini: (id) => [...ALLOWED.gemini, ...(id === undefined ? [] : ['--resume', id])],
-  opencode: (id) => [...ALLOWED.opencode, ...(id === undefined ? [] : ['--session', id])],
+/** The words that go on with a session. */
+const SESSION_ARGS: Readonly<Record<ClientName, (id: string) => readonly string[]>> = {
+  claude: (id) => [...USAGE.claude.approving, `--resume=${id}`],
+  codex: (id) => ['exec', 'resume', ...USAGE.codex.approving.slice(1, -1), id, '-'],
+  gemini: (id) => [...USAGE.gemini.approving, '--resume', id],
+  opencode: (id) => [...USAGE.opencode.approving, '--session', id],
 };
 
 const textOf = ({ body }: ModelRequest) => JSON.stringify(body);
@@ -79,7 +65,7 @@ for (const name of CLIENT_NAMES) {
         const one = toolNames(request).length > 0 ? calls[at++] : undefined;
         return one === undefined ? { kind: 'text', text: 'done' } : { kind: 'calls', calls: [one] };
       };
-      await user.talk(prompt, script, SESSION_ARGS[name](id));
+      await user.talk(prompt, script, id === undefined ? USAGE[name].approving : SESSION_ARGS[name](id));
     }
 
     /** What the model of an agent is asked, which reads the bridge and then answers. */

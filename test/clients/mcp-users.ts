@@ -10,6 +10,8 @@ export type Usage = {
   /** Not in the environment of a plain user. */
   readonly without: readonly string[];
   readonly args: readonly string[];
+  /** Who approves of everything: our tools, and commands. */
+  readonly approving: readonly string[];
   /** As the client calls itself when it connects. */
   readonly connectsAs: string;
   readonly call: (tool: string, input: Json) => ToolCall;
@@ -17,11 +19,17 @@ export type Usage = {
   readonly nameOf: (tool: string) => string;
 };
 
+const GEMINI_ARGS = '--skip-trust --output-format json --model gemini-2.5-flash --approval-mode yolo'.split(
+  ' ',
+);
+const OPENCODE_ARGS = ['run', '--format', 'json', '--model', 'scripted/some-model'];
+
 export const USAGE: Readonly<Record<ClientName, Usage>> = {
   claude: {
     files: { '.claude/settings.json': '{}\n', '.claude.json': '{}' },
     without: [],
     args: ['-p', '--output-format', 'json', '--allowedTools', 'mcp__self-generation'],
+    approving: ['-p', '--output-format', 'json', '--allowedTools', 'mcp__self-generation,Bash'],
     connectsAs: 'claude-code',
     call: (tool, input) => ({ name: `mcp__self-generation__${tool}`, input }),
     nameOf: (tool) => `mcp__self-generation__${tool}`,
@@ -35,6 +43,10 @@ export const USAGE: Readonly<Record<ClientName, Usage>> = {
     without: [],
     // Only looks are called: with those, no approval is asked for.
     args: ['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model', '-'],
+    approving: [
+      ...['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model'],
+      ...['--dangerously-bypass-approvals-and-sandbox', '-'],
+    ],
     connectsAs: 'codex-mcp-client',
     call: (tool, input) => ({ name: tool, namespace: 'mcp__self_generation', input }),
     nameOf: (tool) => tool,
@@ -45,7 +57,8 @@ export const USAGE: Readonly<Record<ClientName, Usage>> = {
         '{\n  // mine\n  "security": { "auth": { "selectedType": "gemini-api-key" } }\n}\n',
     },
     without: ['NODE_OPTIONS', 'GEMINI_SANDBOX'],
-    args: '--skip-trust --output-format json --model gemini-2.5-flash --approval-mode yolo'.split(' '),
+    args: GEMINI_ARGS,
+    approving: GEMINI_ARGS,
     connectsAs: 'gemini-cli-mcp-client',
     call: (tool, input) => ({ name: `mcp_self-generation_${tool}`, input }),
     nameOf: (tool) => `mcp_self-generation_${tool}`,
@@ -56,7 +69,8 @@ export const USAGE: Readonly<Record<ClientName, Usage>> = {
       '.opencode/opencode.json': '{ "$schema": "https://opencode.ai/config.json" }\n',
     },
     without: ['OPENCODE_PERMISSION'],
-    args: ['run', '--format', 'json', '--model', 'scripted/some-model'],
+    args: OPENCODE_ARGS,
+    approving: OPENCODE_ARGS,
     connectsAs: 'opencode',
     call: (tool, input) => ({ name: `self-generation_${tool}`, input }),
     nameOf: (tool) => `self-generation_${tool}`,

@@ -34,17 +34,7 @@ const RULES = 'Bridges are walked over, never driven over.';
 const SENT = '[[sent later]]';
 const MISSING = '/nonexistent-bridge';
 
-/** Approves of everything, as its user has it: the requester starts a sub-agent without a question. */
-const REQUESTER_ARGS: Readonly<Record<ClientName, readonly string[]>> = {
-  claude: ['-p', '--output-format', 'json', '--allowedTools', 'mcp__self-generation,Bash'],
-  codex: [
-    ...['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model'],
-    ...['--dangerously-bypass-approvals-and-sandbox', '-'],
-  ],
-  gemini: USAGE.gemini.args,
-  opencode: USAGE.opencode.args,
-};
-/** The same for one that may only look, where the first is one that may do everything. */
+/** Who may only look, where who approves of everything may do everything. */
 const LOOKING_ARGS: Partial<Record<ClientName, readonly string[]>> = {
   codex: [
     ...['exec', '--json', '--skip-git-repo-check', '--model', 'some-other-model', '--sandbox', 'read-only'],
@@ -98,7 +88,7 @@ for (const name of CLIENT_NAMES) {
     async function talk(
       prompt: string,
       answers: Partial<Record<Part, readonly ModelAnswer[]>>,
-      args = REQUESTER_ARGS[name],
+      args = usage.approving,
     ): Promise<Record<Part, readonly ModelRequest[]>> {
       const { asked } = await user.talk(`${REQUESTER} ${prompt}`, play(answers), args);
       const parts: Part[] = ['requester', 'child', 'announce step', 'other'];
