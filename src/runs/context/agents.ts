@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { lookOr } from '../../core/guards.ts';
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText } from '../../core/text.ts';
@@ -384,8 +385,9 @@ function canBeAsked(runId: string, { paths }: RunsWorld): boolean {
   return run !== undefined && run.archivedAtMs === null && run.sessionId !== null;
 }
 
+/** What an answer names may be no path at all, or below a file: no error of the system is one of the answer's. */
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  return lookOr(() => statSync(path, { throwIfNoEntry: false })?.isFile(), false) === true;
 }
 
 function shortText(text: string): string {
