@@ -9,6 +9,7 @@ import {
   findPlan,
   listPlans,
   type Plan,
+  readPlan,
   savePlan,
 } from '../runs/context/plan-store.ts';
 import {
@@ -51,6 +52,7 @@ import {
   complainUsage,
   type JsonFlag,
   type RunsHere,
+  seesAllProjects,
   visibleLine,
   withRunsHere,
 } from './subagents/runs-here.ts';
@@ -184,6 +186,15 @@ async function decideOn(first: Plan, flags: AgentFlags, here: RunsHere): Promise
       context.setExitCode(EXIT.interrupted);
       return context.stderr(nextLine(current));
     }
+    const stored = readPlan(current.id, world.paths) ?? current;
+    const isAsShown = stored.current === version && stored.status === 'draft';
+    current = stored;
+    if (!isAsShown) {
+      context.stderr(`Plan ${current.id} was changed elsewhere. It is ${statusWords(current)}, and reads:\n`);
+      showPlan(current, here);
+      if (current.status === 'draft') continue;
+      return context.setExitCode(EXIT.failed);
+    }
     const step = decide(current, readDecision(typed), rounds);
     switch (step.kind) {
       case 'say':
@@ -194,7 +205,7 @@ async function decideOn(first: Plan, flags: AgentFlags, here: RunsHere): Promise
         showPlan(current, here);
         break;
       case 'approve':
-        return tellApproved(approvePlan(current, world.now(), world.paths), here);
+        return approve(current, here);
       case 'over':
         savePlan(step.plan, world.paths);
         context.setExitCode(EXIT.stopped);
@@ -240,8 +251,12 @@ function planJson(plan: Plan) {
 
 type ListFlags = JsonFlag & Given<'allProjects'>;
 
+const OTHERS = 'an agent sees none of another project';
+
 function tellList(here: RunsHere, { allProjects }: ListFlags): void {
   const { world, requester, context } = here;
+  if (allProjects && !seesAllProjects(here))
+    complain(`Cannot list the plans of all projects: ${OTHERS}`, EXIT.forbidden, here);
   const found = listPlans(allProjects ? null : requester.key, world.paths).map((one) => caughtUp(one, world));
   const table = newTable(['plan', 'status', 'versions', 'age', 'task'], context);
   const nowMs = world.now().getTime();
@@ -313,13 +328,18 @@ async function resumePlan(
 }
 
 function approveById(here: RunsHere, id: string | undefined): void {
+  approve(planMeant('approve', id, here), here);
+}
+
+/** What was approved already stays as it is, unless its file does not. */
+function approve(plan: Plan, here: RunsHere): void {
   const { world, context } = here;
-  const plan = planMeant('approve', id, here);
   const objection = objectionToAgent(`plan approve ${plan.id}`, context);
   if (objection !== undefined) complain(`Cannot approve plan ${plan.id}: ${objection}`, EXIT.forbidden, here);
   if (plan.status === 'cancelled')
     complain(`Cannot approve plan ${plan.id}: it is cancelled`, EXIT.failed, here);
-  tellApproved(approvePlan(plan, world.now(), world.paths), here);
+  const isDone = approvedState(plan) === 'as approved';
+  tellApproved(isDone ? plan : approvePlan(plan, world.now(), world.paths), here);
 }
 
 function tellApproved(plan: Plan, here: RunsHere): void {
@@ -332,7 +352,8 @@ function planMeant(verb: string, id: string | undefined, here: RunsHere): Plan {
   const { world, requester } = here;
   if (id === undefined || id.trim() === '') return complainUsage(`${verb} ID`, here, 'plan ');
   const own = findPlan(id, listPlans(requester.key, world.paths));
-  const found = 'error' in own ? findPlan(id, listPlans(null, world.paths)) : own;
+  const isElsewhere = 'error' in own && seesAllProjects(here);
+  const found = isElsewhere ? findPlan(id, listPlans(null, world.paths)) : own;
   if ('error' in found) return complain(visibleLine(found.error), EXIT.notFound, here);
   return caughtUp(found, world);
 }
