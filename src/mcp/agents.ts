@@ -7,6 +7,7 @@ import {
   resultString,
   type SubAgentResult,
 } from '../runs/context/agents.ts';
+import type { SeenFile } from '../runs/context/evidence.ts';
 import { missingSections } from '../runs/context/plan.ts';
 import { currentVersion } from '../runs/context/plan-store.ts';
 import { draftPlan } from '../runs/context/planning.ts';
@@ -46,9 +47,11 @@ async function settingOf(
 ): Promise<AgentSetting> {
   const asked = { task, profile, client, model };
   const asking = { signal, onProgress: progress };
-  const handed = unlessRefused(await withContext(asked, { mode }, requester, world, asking));
-  const { task: _task, profile: _profile, ...request } = handed;
-  const seconds = timeoutSeconds ?? (isInsideRun(world) ? undefined : AGENT_WAIT_SECONDS_DEFAULT);
+  // A plan has no conversation to hand on, and nothing is asked of a model for one.
+  const isInside = isInsideRun(world);
+  const handed = isInside ? asked : await withContext(asked, { mode }, requester, world, asking);
+  const { task: _task, profile: _profile, ...request } = unlessRefused(handed);
+  const seconds = timeoutSeconds ?? (isInside ? undefined : AGENT_WAIT_SECONDS_DEFAULT);
   const untilMs = seconds === undefined ? null : world.now().getTime() + seconds * 1000;
   const onProgress: AgentSetting['onProgress'] = ([one]) =>
     one && progress(`run ${one.run.number} is ${one.turn.state}`);
@@ -58,7 +61,16 @@ async function settingOf(
 /** @throws RefusedCall when no run was started */
 function answerOf(kind: ProfileKind, result: SubAgentResult, { world, signal, holdTurn }: ToolCall): Json {
   if (result.refusal !== null) return unlessRefused(result.refusal);
-  const { run, toolCalls, actionPlan: _, output: __, refusal: ___, ...parts } = result;
+  const {
+    run,
+    toolCalls,
+    actionPlan: _,
+    output: __,
+    refusal: ___,
+    artifacts,
+    contextUpdates,
+    ...parts
+  } = result;
   const name = run === null ? {} : { runId: run.runId, number: run.number, turn: run.turn };
   if (!isOver(result)) {
     const note = 'It goes on. The result comes by itself, after the answer of a later call.';
@@ -69,6 +81,23 @@ function answerOf(kind: ProfileKind, result: SubAgentResult, { world, signal, ho
     status: result.status,
     text: resultString(kind, result, world),
     ...name,
-    result: { ...parts, toolCalls: toolCalls.length },
+    result: { ...parts, ...brief(artifacts, contextUpdates), toolCalls: toolCalls.length },
   };
+}
+
+/** Beside the text: two clients cut an answer that is much longer. */
+const FILES_LENGTH_MAX = 2000;
+const RANGES_MAX = 10;
+
+/** Of the files that were read the first ones that have room. */
+function brief(artifacts: SubAgentResult['artifacts'], updates: SubAgentResult['contextUpdates']) {
+  const filesRead: SeenFile[] = [];
+  let room = FILES_LENGTH_MAX;
+  for (const { path, lines } of artifacts.filesRead) {
+    const file = { path, lines: lines.slice(0, RANGES_MAX) };
+    room -= JSON.stringify(file).length;
+    if (room >= 0) filesRead.push(file);
+  }
+  const examined = updates.filesExamined && { filesExamined: filesRead.map(({ path }) => path) };
+  return { artifacts: { ...artifacts, filesRead }, contextUpdates: { ...updates, ...examined } };
 }

@@ -40,6 +40,17 @@ describe('explore', () => {
     expect(announced()).toMatchObject([{ state: 'acked' }]);
   });
 
+  test('names as many of the files that were read as there is room for', async () => {
+    const names = Array.from({ length: 60 }, (_, at) => `a-file-of-many-${at}.ts`);
+    for (const name of names) home.put(`project/${name}`, 'one\n');
+    await using connected = await connect(home, CLAUDE);
+    const query = `${names.map((name) => `[[read ${name}]]`).join(' ')} [[answer found]]`;
+    const { value } = await connected.call('explore', { query });
+    expect(value).toMatchObject({ result: { artifacts: { explorationDepth: 60 } } });
+    expect(JSON.stringify(value).length).toBeLessThan(5000);
+    expect(JSON.stringify(value)).toContain('a-file-of-many-5.ts');
+  });
+
   test('says how the run failed', async () => {
     await using connected = await connect(home, CLAUDE);
     const { value } = await connected.call('explore', { query: '[[error-result 1]]' });

@@ -50,6 +50,18 @@ describe('an agent', () => {
     expect(result.errors[0]).toContain('limit reached: 2');
   });
 
+  test('that names what cannot be a path has its answer told all the same', async () => {
+    await using here = runsHome(ENGLISH);
+    const file = here.home.put('project/README.md', 'x');
+    const names = `${file}/CHANGELOG.md, ${'a'.repeat(5000)} and README.md`;
+    const agent = new ExploreAgent('explore', settingIn(here));
+    const result = await agent.run(`[[answer-in ${here.home.put('answer.txt', names)}]]`);
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: expect.stringContaining('README.md (unverified)'),
+    });
+  });
+
   test('that is cancelled leaves no process, and starts none after that', async () => {
     await using here = runsHome(ENGLISH);
     const cancel = new AbortController();
