@@ -44,6 +44,7 @@ import {
   subcommand,
 } from './context.ts';
 import { AGENT_CODES } from './explore.ts';
+import { withHandoverOptions } from './handover-options.ts';
 import { newTable, printJson, shortened, shownText } from './output.ts';
 import {
   answer,
@@ -62,6 +63,8 @@ type PlanFlags = AgentFlags & { readonly explore?: number | true };
 const AFTER = `
 The agent reads, may have something explored, and changes nothing. On a terminal the draft is shown and decided on: type
 approve, cancel, show, undo, or what is to be changed. Elsewhere "plan resume" and "plan approve" go on with it.
+It is handed what context.* of the settings says of your newest conversation here, all of it by default; --context none:
+nothing.
 
 Examples:
   $ self-generation plan 'Expire sessions after 30 days'
@@ -69,6 +72,10 @@ Examples:
   $ self-generation plan --context recent 'What we have just talked about'
   $ self-generation plan resume last 'Name the tests of step 2'
 ${AGENT_CODES}`;
+
+const RESUMED = `
+The run of the draft goes on as it was started. The options count where it cannot, because it is archived.
+`;
 
 /** `plan`: an agent that only reads writes a plan, and changes it until somebody approves it. */
 export function planCommand(context: CliContext, read = readInput): Command {
@@ -82,10 +89,10 @@ export function planCommand(context: CliContext, read = readInput): Command {
     .option('--json', 'print as JSON')
     .option(
       '--explore [N]',
-      `first have so many agents (${EXPLORERS_DEFAULT}, at most ${EXPLORERS_MAX}) explore at once`,
+      `first have so many agents explore at once: at most ${EXPLORERS_MAX}; without N ${EXPLORERS_DEFAULT}`,
       readExplorers,
     );
-  withAgentOptions(group).action((words: readonly string[], flags: PlanFlags) =>
+  withHandoverOptions(withAgentOptions(group)).action((words: readonly string[], flags: PlanFlags) =>
     inRuns(flags, (here) => plan(here, flags, words)),
   );
   const list = subcommand(
@@ -108,7 +115,7 @@ export function planCommand(context: CliContext, read = readInput): Command {
       {
         description: 'go on with a draft',
         calls: ['last', "1a2b 'Leave the database out'"],
-        after: AGENT_CODES,
+        after: `\n${RESUMED}${AGENT_CODES}`,
       },
       context,
       (flags: AgentFlags, id?: string, words: readonly string[] = []) =>

@@ -29,11 +29,15 @@ export async function explore(parameters: z.infer<typeof EXPLORE_PARAMETERS>, ca
   return answerOf('explore', result, call);
 }
 
+const UNPLANNED =
+  'No plan is begun: the agents that explore for it go on, and what they find comes by itself, after the answers of later calls. Call plan again then without "explore", or now with a longer timeoutSeconds.';
+
 /** @throws RefusedCall */
 export async function plan(parameters: z.infer<typeof PLAN_PARAMETERS>, call: ToolCall): Promise<Json> {
   const { task, explore: explorers = 0 } = parameters;
   const setting = await settingOf('plan', task, parameters, call);
   const { plan: drafted, result } = await draftPlan(task, explorers, setting);
+  if (!isOver(result) && drafted.pending === null) return { status: 'timeout', note: UNPLANNED };
   const text = currentVersion(drafted)?.text;
   const lacking = text === undefined ? {} : { lacking: missingSections(text) };
   return { ...answerOf('plan', result, call), ...(result.run !== null && { plan: drafted.id }), ...lacking };

@@ -271,6 +271,10 @@ describe('plans that were made', () => {
       5,
       expect.stringContaining('refined 1 times'),
     ]);
+    expect(await wrong(['resume', 'last', '--context', 'full', 'x'])).toMatchObject([
+      2,
+      expect.stringContaining("unknown option '--context'"),
+    ]);
     expect(stored(here)).toMatchObject([{ status: 'draft', current: 2 }]);
   });
 

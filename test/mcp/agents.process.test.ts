@@ -111,6 +111,20 @@ describe('plan', () => {
     expect(plan).toMatchObject({ status: 'draft', versions: [{ text: PLAN }] });
   });
 
+  test('that has nothing to be made of when the wait is over is not said to go on', async () => {
+    await using connected = await connect(home, CLAUDE);
+    const task = `[[until ${home.path}/go]] x`;
+    const { value } = await connected.call('plan', { task, explore: 1, context: 'none', timeoutSeconds: 1 });
+    expect(value).toEqual({ status: 'timeout', note: expect.stringContaining('No plan is begun') });
+    home.put('go', '');
+    const alone = await connected.call('plan', {
+      task: '[[sleep 5]] [[slow 3000]]',
+      context: 'none',
+      timeoutSeconds: 1,
+    });
+    expect(alone.value).toMatchObject({ status: 'timeout', plan: listPlans(null, home.paths)[0]?.id ?? '' });
+  });
+
   test('is made of what so many agents explore before, and only the plan is told', async () => {
     await using connected = await connect(home, CLAUDE);
     const task = `[[answer-in ${home.put('plan.md', PLAN)}]]`;

@@ -176,7 +176,9 @@ describe('a plan', () => {
     const { plan } = await draftPlan(task, 0, settingIn(here));
     const second = await refinePlan(plan, '[[answer the second]]', settingIn(here));
     expect(currentVersion(second.plan)).toMatchObject({ text: 'the second', turn: 2, from: 1 });
-    expect(promptOf(here, second.plan, 2)).toContain(`Current plan:\n${WHOLE}`);
+    expect(promptOf(here, second.plan, 2)).toMatch(
+      new RegExp(`Current plan:\\n<(plan-\\w+)>\\n${WHOLE}\\n</\\1>\\n`),
+    );
     const run = readRuns(here.world.paths, (db) => getRun(plan.versions[0]?.runId ?? '', db)?.run);
     if (run === undefined) throw new Error('There is no run');
     acknowledgeTurns(
@@ -194,7 +196,7 @@ describe('a plan', () => {
     expect(third.plan.versions[2]?.runId).not.toBe(run.id);
     expect(third.plan.rounds).toBe(2);
     const prompt = promptOf(here, third.plan, 3);
-    expect(prompt).toContain('Current plan:\nthe second');
+    expect(prompt).toMatch(/Current plan:\n<(plan-\w+)>\nthe second\n<\/\1>\n/);
     expect(prompt).toContain(`[Context]\n- planned task: ${task}`);
   });
 
