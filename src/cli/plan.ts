@@ -165,6 +165,7 @@ async function goOn(planned: Planned, flags: AgentFlags, here: RunsHere): Promis
   if (context.isInteractive && !here.isJson && hasDraft) {
     const tell = () => {
       if (result.output === '') tellResult('plan', result, here);
+      else context.stderr(incompleteLine(result));
     };
     await tellOnce(result, tell, here);
     return decideOn(planned.plan, flags, here);
@@ -223,7 +224,11 @@ async function decideOn(first: Plan, flags: AgentFlags, here: RunsHere): Promise
         );
         const isNew = planned.plan.current !== current.current;
         current = planned.plan;
-        const tell = () => (isNew ? showPlan(current, here) : tellFailure(planned.result, here));
+        const tell = () => {
+          if (!isNew) return tellFailure(planned.result, here);
+          context.stderr(incompleteLine(planned.result));
+          showPlan(current, here);
+        };
         await tellOnce(planned.result, tell, here);
       }
     }
@@ -232,6 +237,10 @@ async function decideOn(first: Plan, flags: AgentFlags, here: RunsHere): Promise
 
 function tellFailure(result: SubAgentResult, { world, context }: RunsHere): void {
   context.stderr(`${shownText(resultString('plan', result, world))}\nThe plan is as it was.\n`);
+}
+
+function incompleteLine({ status, errors }: SubAgentResult): string {
+  return status === 'incomplete' ? `This draft is incomplete: ${visibleLine(errors.join('; '))}.\n` : '';
 }
 
 function showPlan(plan: Plan, { context }: RunsHere): void {

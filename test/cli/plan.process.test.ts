@@ -173,6 +173,13 @@ describe('a plan on a terminal', () => {
     expect(stored(here)).toMatchObject([{ status: 'draft', approved: null }]);
   });
 
+  test('that reached a limit is said to be incomplete where it is shown', async () => {
+    await using here = runsHome(ENGLISH);
+    const words = ['--context', 'none', '--max-iterations', '2', '[[calls 3 10]] [[hang]]'];
+    const { stderr } = await call(here, words, typing('cancel'));
+    expect(stderr).toContain('This draft is incomplete: limit reached: 2');
+  });
+
   test('after its last round is not refined any more, and can be approved', async () => {
     await using here = runsHome({ ...ENGLISH, plan: { rounds: 1 } });
     const terminal = typing('[[answer one]]', '[[answer two]]', 'approve');
