@@ -139,7 +139,7 @@ function readExplorers(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 0 && count <= EXPLORERS_MAX) return count;
   throw new InvalidArgumentError(
-    `It is a number from 0 to ${EXPLORERS_MAX}; without one it stands behind the task.`,
+    `It is a number from 0 to ${EXPLORERS_MAX}. To leave the number out, put --explore behind the task.`,
   );
 }
 

@@ -6,6 +6,7 @@ import { readRuns } from '../../src/runs/store/rows.ts';
 import { listRuns } from '../../src/runs/store/runs.ts';
 import { withMarker } from '../../src/system/processes.ts';
 import { PATH, type RunsHome, runsHome } from '../runs/runs-home.ts';
+import { runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
 import { startOnTerminal } from '../support/terminal.ts';
 import { callIn, ENGLISH, typing, wholePlan } from './agents.ts';
@@ -234,6 +235,10 @@ describe('plans that were made', () => {
     );
     expect((await call(here, ['show', id, '--version', '1'])).stdout).toEndWith(`\n\n${wholePlan()}\n`);
     expect(await call(here, ['show', id, '--version', '3'])).toMatchObject({ code: 3 });
+    const env = { HOME: here.home.path, PATH };
+    const words = [BINARY, 'plan', 'show', id, '--version', '1'];
+    const first = await runProgram(words, { home: here.home.path, cwd: here.project, env });
+    expect(first.stdout).toContain('version 1 of 2');
     expect((await call(here, ['list'])).stdout).toMatch(new RegExp(`\\n${id} +draft +2 +just now +\\[\\[`));
     const { code, stdout } = await call(here, ['approve', id.slice(0, 4)]);
     expect(code).toBe(0);
