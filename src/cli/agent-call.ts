@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import { counted } from '../core/text.ts';
 import { type AgentSetting, resultString, type SubAgentResult } from '../runs/context/agents.ts';
 import { seenText } from '../runs/context/evidence.ts';
 import type { ProfileKind } from '../runs/model/profile.ts';
 import { THINKING_LEVELS } from '../runs/model/run.ts';
 import { formatCount, formatDuration } from '../runs/model/stats.ts';
 import { choice, EXIT, type Given, positiveUpTo } from './context.ts';
-import { contextWish, type HandoverFlags, withContextHere, withHandoverOptions } from './handover-options.ts';
+import { contextWish, type HandoverFlags, withContextHere } from './handover-options.ts';
 import { shownText } from './output.ts';
 import {
   complain,
@@ -29,9 +30,9 @@ export type AgentFlags = HandoverFlags &
 const MOST = 1_000_000_000;
 const TASK_BYTES_MAX = 1024 * 1024;
 
-/** Adds the options of an agent: where it runs, its limits, and what it is handed. */
+/** Adds the options of an agent: where it runs, and its limits. */
 export function withAgentOptions(command: Command): Command {
-  command
+  return command
     .addOption(choice('--client <C>', 'the client that it runs in', CLIENT_NAMES))
     .option('--model <M>', 'as the client names its models')
     .addOption(choice('--thinking <T>', 'how much it thinks', THINKING_LEVELS))
@@ -39,7 +40,6 @@ export function withAgentOptions(command: Command): Command {
     .option('--max-iterations <N>', 'how often it may call tools', positiveUpTo(MOST))
     .option('--max-tokens <N>', 'how many tokens it may take', positiveUpTo(MOST))
     .option('--max-usd <N>', 'how much it may cost', positiveUpTo(MOST));
-  return withHandoverOptions(command);
 }
 
 /** The text of a call; "-" is standard input. Ends a call without one. */
@@ -121,7 +121,7 @@ export function tellResult(kind: ProfileKind, result: SubAgentResult, { world, c
   const facts = [
     result.status,
     `run #${run.number}`,
-    `${toolCalls.length} tool calls`,
+    counted(toolCalls.length, 'tool call'),
     `${formatCount(tokens)} tokens`,
     formatDuration(executionTimeMs),
   ];

@@ -12,6 +12,7 @@ import {
   withAgents,
 } from './agent-call.ts';
 import { type CliContext, subcommand } from './context.ts';
+import { withHandoverOptions } from './handover-options.ts';
 import { printJson } from './output.ts';
 import { complainInJson, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
 
@@ -22,7 +23,7 @@ was reached, and what was found by then is told, 7 stopped, 130 interrupted.`;
 const AFTER = `
 
 The agent reads and searches, and changes nothing. A file that its answer names and that it has not read is marked
-(unverified). Ctrl-C stops it.
+(unverified). It is handed nothing of a conversation unless you say what. Ctrl-C stops it.
 ${AGENT_CODES}`;
 
 /** `explore`: has a question about the project looked up by an agent that only reads. */
@@ -41,7 +42,7 @@ export function exploreCommand(context: CliContext, read = readInput): Command {
       withRunsHere({ context, read }, flags, 'explore', (here) => explore(here, flags, words)),
   ).argument('[query...]', 'what to find out; "-" reads it from standard input');
   complainInJson(command, context);
-  return withAgentOptions(command);
+  return withHandoverOptions(withAgentOptions(command));
 }
 
 async function explore(here: RunsHere, flags: AgentFlags, words: readonly string[]): Promise<void> {

@@ -9,6 +9,7 @@ import {
   findPlan,
   listPlans,
   type Plan,
+  readPlan,
   savePlan,
 } from '../runs/context/plan-store.ts';
 import {
@@ -42,6 +43,7 @@ import {
   subcommand,
 } from './context.ts';
 import { AGENT_CODES } from './explore.ts';
+import { withHandoverOptions } from './handover-options.ts';
 import { newTable, printJson, shortened, shownText } from './output.ts';
 import {
   answer,
@@ -50,6 +52,7 @@ import {
   complainUsage,
   type JsonFlag,
   type RunsHere,
+  seesAllProjects,
   visibleLine,
   withRunsHere,
 } from './subagents/runs-here.ts';
@@ -59,6 +62,8 @@ type PlanFlags = AgentFlags & { readonly explore?: number | true };
 const AFTER = `
 The agent reads, may have something explored, and changes nothing. On a terminal the draft is shown and decided on: type
 approve, cancel, show, undo, or what is to be changed. Elsewhere "plan resume" and "plan approve" go on with it.
+It is handed what context.* of the settings says of your newest conversation here, all of it by default; --context none:
+nothing.
 
 Examples:
   $ self-generation plan 'Expire sessions after 30 days'
@@ -79,10 +84,10 @@ export function planCommand(context: CliContext, read = readInput): Command {
     .option('--json', 'print as JSON')
     .option(
       '--explore [N]',
-      `first have so many agents (${EXPLORERS_DEFAULT}, at most ${EXPLORERS_MAX}) explore at once`,
+      `first have so many agents explore at once: at most ${EXPLORERS_MAX}; without N ${EXPLORERS_DEFAULT}`,
       readExplorers,
     );
-  withAgentOptions(group).action((words: readonly string[], flags: PlanFlags) =>
+  withHandoverOptions(withAgentOptions(group)).action((words: readonly string[], flags: PlanFlags) =>
     inRuns(flags, (here) => plan(here, flags, words)),
   );
   const list = subcommand(
@@ -127,7 +132,7 @@ function readExplorers(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 0 && count <= EXPLORERS_MAX) return count;
   throw new InvalidArgumentError(
-    `It is a number from 0 to ${EXPLORERS_MAX}; without one it stands behind the task.`,
+    `It is a number from 0 to ${EXPLORERS_MAX}. To leave the number out, put --explore behind the task.`,
   );
 }
 
@@ -153,6 +158,7 @@ async function goOn(planned: Planned, here: RunsHere): Promise<void> {
   if (context.isInteractive && !here.isJson && hasDraft) {
     const tell = () => {
       if (result.output === '') tellResult('plan', result, here);
+      else context.stderr(incompleteLine(result));
     };
     await tellOnce(result, tell, here);
     return decideOn(planned.plan, here);
@@ -181,6 +187,15 @@ async function decideOn(first: Plan, here: RunsHere): Promise<void> {
       context.setExitCode(EXIT.interrupted);
       return context.stderr(nextLine(current));
     }
+    const stored = readPlan(current.id, world.paths) ?? current;
+    const isAsShown = stored.current === version && stored.status === 'draft';
+    current = stored;
+    if (!isAsShown) {
+      context.stderr(`Plan ${current.id} was changed elsewhere. It is ${statusWords(current)}, and reads:\n`);
+      showPlan(current, here);
+      if (current.status === 'draft') continue;
+      return context.setExitCode(EXIT.failed);
+    }
     const step = decide(current, readDecision(typed), rounds);
     switch (step.kind) {
       case 'say':
@@ -191,7 +206,7 @@ async function decideOn(first: Plan, here: RunsHere): Promise<void> {
         showPlan(current, here);
         break;
       case 'approve':
-        return tellApproved(approvePlan(current, world.now(), world.paths), here);
+        return approve(current, here);
       case 'over':
         savePlan(step.plan, world.paths);
         context.setExitCode(EXIT.stopped);
@@ -200,7 +215,11 @@ async function decideOn(first: Plan, here: RunsHere): Promise<void> {
         const planned = await withAgents({}, here, (setting) => refinePlan(current, step.feedback, setting));
         const isNew = planned.plan.current !== current.current;
         current = planned.plan;
-        const tell = () => (isNew ? showPlan(current, here) : tellFailure(planned.result, here));
+        const tell = () => {
+          if (!isNew) return tellFailure(planned.result, here);
+          context.stderr(incompleteLine(planned.result));
+          showPlan(current, here);
+        };
         await tellOnce(planned.result, tell, here);
       }
     }
@@ -209,6 +228,10 @@ async function decideOn(first: Plan, here: RunsHere): Promise<void> {
 
 function tellFailure(result: SubAgentResult, { world, context }: RunsHere): void {
   context.stderr(`${shownText(resultString('plan', result, world))}\nThe plan is as it was.\n`);
+}
+
+function incompleteLine({ status, errors }: SubAgentResult): string {
+  return status === 'incomplete' ? `This draft is incomplete: ${visibleLine(errors.join('; '))}.\n` : '';
 }
 
 function showPlan(plan: Plan, { context }: RunsHere): void {
@@ -235,8 +258,12 @@ function planJson(plan: Plan) {
 
 type ListFlags = JsonFlag & Given<'allProjects'>;
 
+const OTHERS = 'an agent sees none of another project';
+
 function tellList(here: RunsHere, { allProjects }: ListFlags): void {
   const { world, requester, context } = here;
+  if (allProjects && !seesAllProjects(here))
+    complain(`Cannot list the plans of all projects: ${OTHERS}`, EXIT.forbidden, here);
   const found = listPlans(allProjects ? null : requester.key, world.paths).map((one) => caughtUp(one, world));
   const table = newTable(['plan', 'status', 'versions', 'age', 'task'], context);
   const nowMs = world.now().getTime();
@@ -303,13 +330,18 @@ async function resumePlan(here: RunsHere, id: string | undefined, words: readonl
 }
 
 function approveById(here: RunsHere, id: string | undefined): void {
+  approve(planMeant('approve', id, here), here);
+}
+
+/** What was approved already stays as it is, unless its file does not. */
+function approve(plan: Plan, here: RunsHere): void {
   const { world, context } = here;
-  const plan = planMeant('approve', id, here);
   const objection = objectionToAgent(`plan approve ${plan.id}`, context);
   if (objection !== undefined) complain(`Cannot approve plan ${plan.id}: ${objection}`, EXIT.forbidden, here);
   if (plan.status === 'cancelled')
     complain(`Cannot approve plan ${plan.id}: it is cancelled`, EXIT.failed, here);
-  tellApproved(approvePlan(plan, world.now(), world.paths), here);
+  const isDone = approvedState(plan) === 'as approved';
+  tellApproved(isDone ? plan : approvePlan(plan, world.now(), world.paths), here);
 }
 
 function tellApproved(plan: Plan, here: RunsHere): void {
@@ -322,7 +354,8 @@ function planMeant(verb: string, id: string | undefined, here: RunsHere): Plan {
   const { world, requester } = here;
   if (id === undefined || id.trim() === '') return complainUsage(`${verb} ID`, here, 'plan ');
   const own = findPlan(id, listPlans(requester.key, world.paths));
-  const found = 'error' in own ? findPlan(id, listPlans(null, world.paths)) : own;
+  const isElsewhere = 'error' in own && seesAllProjects(here);
+  const found = isElsewhere ? findPlan(id, listPlans(null, world.paths)) : own;
   if ('error' in found) return complain(visibleLine(found.error), EXIT.notFound, here);
   return caughtUp(found, world);
 }

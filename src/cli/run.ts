@@ -98,6 +98,7 @@ const COMMANDS: readonly ((context: CliContext) => Command)[] = [
 function program(context: CliContext) {
   const root = newCommand(PROGRAM, context)
     .description('Gives sub-agents of coding agents what the project has already learned.')
+    .enablePositionalOptions() // What stands behind a command is that command's: "plan show --version 2".
     .version(VERSION, '-v, --version', 'print the version')
     .addHelpText('after', EXAMPLES);
   for (const command of COMMANDS) root.addCommand(command(context));

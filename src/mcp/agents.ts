@@ -7,6 +7,7 @@ import {
   resultString,
   type SubAgentResult,
 } from '../runs/context/agents.ts';
+import type { SeenFile } from '../runs/context/evidence.ts';
 import { missingSections } from '../runs/context/plan.ts';
 import { currentVersion } from '../runs/context/plan-store.ts';
 import { draftPlan } from '../runs/context/planning.ts';
@@ -28,11 +29,15 @@ export async function explore(parameters: z.infer<typeof EXPLORE_PARAMETERS>, ca
   return answerOf('explore', result, call);
 }
 
+const UNPLANNED =
+  'No plan is begun: the agents that explore for it go on, and what they find comes by itself, after the answers of later calls. Call plan again then without "explore", or now with a longer timeoutSeconds.';
+
 /** @throws RefusedCall */
 export async function plan(parameters: z.infer<typeof PLAN_PARAMETERS>, call: ToolCall): Promise<Json> {
   const { task, explore: explorers = 0 } = parameters;
   const setting = await settingOf('plan', task, parameters, call);
   const { plan: drafted, result } = await draftPlan(task, explorers, setting);
+  if (!isOver(result) && drafted.pending === null) return { status: 'timeout', note: UNPLANNED };
   const text = currentVersion(drafted)?.text;
   const lacking = text === undefined ? {} : { lacking: missingSections(text) };
   return { ...answerOf('plan', result, call), ...(result.run !== null && { plan: drafted.id }), ...lacking };
@@ -46,9 +51,11 @@ async function settingOf(
 ): Promise<AgentSetting> {
   const asked = { task, profile, client, model };
   const asking = { signal, onProgress: progress };
-  const handed = unlessRefused(await withContext(asked, { mode }, requester, world, asking));
-  const { task: _task, profile: _profile, ...request } = handed;
-  const seconds = timeoutSeconds ?? (isInsideRun(world) ? undefined : AGENT_WAIT_SECONDS_DEFAULT);
+  // A plan has no conversation to hand on, and nothing is asked of a model for one.
+  const isInside = isInsideRun(world);
+  const handed = isInside ? asked : await withContext(asked, { mode }, requester, world, asking);
+  const { task: _task, profile: _profile, ...request } = unlessRefused(handed);
+  const seconds = timeoutSeconds ?? (isInside ? undefined : AGENT_WAIT_SECONDS_DEFAULT);
   const untilMs = seconds === undefined ? null : world.now().getTime() + seconds * 1000;
   const onProgress: AgentSetting['onProgress'] = ([one]) =>
     one && progress(`run ${one.run.number} is ${one.turn.state}`);
@@ -70,6 +77,23 @@ function answerOf(kind: ProfileKind, result: SubAgentResult, { world, signal, ho
     status: result.status,
     text: resultString(kind, result, world),
     ...name,
-    result: { artifacts, contextUpdates, errors, executionTimeMs, tokenUsage },
+    result: { ...brief(artifacts, contextUpdates), errors, executionTimeMs, tokenUsage },
   };
+}
+
+/** Beside the text: two clients cut an answer that is much longer. */
+const FILES_LENGTH_MAX = 2000;
+const RANGES_MAX = 10;
+
+/** Of the files that were read the first ones that have room. */
+function brief(artifacts: SubAgentResult['artifacts'], updates: SubAgentResult['contextUpdates']) {
+  const filesRead: SeenFile[] = [];
+  let room = FILES_LENGTH_MAX;
+  for (const { path, lines } of artifacts.filesRead) {
+    const file = { path, lines: lines.slice(0, RANGES_MAX) };
+    room -= JSON.stringify(file).length;
+    if (room >= 0) filesRead.push(file);
+  }
+  const examined = updates.filesExamined && { filesExamined: filesRead.map(({ path }) => path) };
+  return { artifacts: { ...artifacts, filesRead }, contextUpdates: { ...updates, ...examined } };
 }

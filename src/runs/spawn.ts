@@ -131,13 +131,14 @@ function spawn(asked: SpawnRequest, repetition: Repetition, asker: Requester, wo
   const around = surroundings(requester, settings, world);
   const planned = planSpawn(request, plan === undefined ? around : { ...around, ...surroundingsIn(plan) });
   if (planned.kind === 'refused') return planned.refusal;
+  const wanted = plan === undefined ? planned.run : withinPlan(plan, planned.run);
   const warnings = [...config.warnings, ...planned.warnings];
   const { maxQueued, budget } = settings;
   const limits = { maxQueued, budget, undeliveredMax: UNDELIVERED_MAX, ...repetition };
   // One transaction: either the run exists with its place in the queue, or it does not exist.
   const { answer, claimed } = runsTransaction(world.paths, (db) => {
-    const shared = sharedDirectory(planned.run, db);
-    const run = newRun(planned.run, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
+    const shared = sharedDirectory(wanted, db);
+    const run = newRun(wanted, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
     const insertion = insertRun(run, planned.spawnKey, limits, db);
     if (insertion.kind === 'inserted') keepHandover(run.id, request.handover?.text ?? '', db);
     // Inside of a plan, its supervisor starts it: a process of the plan's would end with it.
@@ -160,6 +161,20 @@ function asOf({ client, model, thinking, cwd }: Run, request: SpawnRequest): Spa
     thinking: request.thinking ?? thinking ?? undefined,
     handover: undefined, // No conversation is its own to hand on.
     cwd,
+  };
+}
+
+/** What is looked up for a plan may take no more tokens and USD than the plan itself. */
+function withinPlan({ profile: plan }: Run, run: PlannedRun): PlannedRun {
+  if (run.profile === null) return run;
+  const { limits } = run.profile;
+  const least = (name: 'tokens' | 'usd') => {
+    const both = [limits[name], plan?.limits[name] ?? null].filter((most) => most !== null);
+    return both.length === 0 ? null : Math.min(...both);
+  };
+  return {
+    ...run,
+    profile: { ...run.profile, limits: { ...limits, tokens: least('tokens'), usd: least('usd') } },
   };
 }
 

@@ -168,7 +168,7 @@ function removeInstalled(removal: Uninstall): void {
 }
 
 function reportKept({ paths, manifest, steps }: Uninstall): void {
-  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees, plans } = paths;
+  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees, plans, summaries } = paths;
   const text = fileText(config);
   if (text !== undefined && text !== manifest?.configWritten) {
     const note = manifest?.configWritten === undefined ? 'install did not write it' : 'you have changed it';
@@ -181,6 +181,7 @@ function reportKept({ paths, manifest, steps }: Uninstall): void {
   keep([data, spool, given, scripts], 'what was learned; --purge removes it');
   keep([runs, inboxMarks], 'of background sub-agents; --purge removes it');
   keep([plans], 'your plans; --purge removes them');
+  keep([summaries], 'summaries of conversations; --purge removes them');
   keep([worktrees], 'working trees of sub-agents; --purge removes those without work of their own');
 }
 

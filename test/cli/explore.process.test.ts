@@ -26,7 +26,7 @@ describe('explore', () => {
         '=== EXPLORATION RESULTS ===\nSee a.ts:1 and src/b.ts (unverified).\n===========================\n',
     });
     expect(stderr).toMatch(
-      /^(?:waiting: .*\n)*completed · run #1 · 1 tool calls · 240 tokens · \ds\nRead:\n {2}a\.ts:1-2\n$/,
+      /^(?:waiting: .*\n)*completed · run #1 · 1 tool call · 240 tokens · \ds\nRead:\n {2}a\.ts:1-2\n$/,
     );
     expect(here.waiting()).toEqual([]);
   });

@@ -1,11 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { planCommand } from '../../src/cli/plan.ts';
-import { listPlans } from '../../src/runs/context/plan-store.ts';
+import { currentVersion, listPlans, type Plan } from '../../src/runs/context/plan-store.ts';
 import { readRuns } from '../../src/runs/store/rows.ts';
 import { listRuns } from '../../src/runs/store/runs.ts';
 import { withMarker } from '../../src/system/processes.ts';
 import { PATH, type RunsHome, runsHome } from '../runs/runs-home.ts';
+import { runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
 import { startOnTerminal } from '../support/terminal.ts';
 import { callIn, ENGLISH, typing, wholePlan } from './agents.ts';
@@ -142,6 +143,44 @@ describe('a plan on a terminal', () => {
     expect(stored(here)).toMatchObject([{ status: 'approved', current: 1, versions: [{}] }]);
   });
 
+  test('that was changed elsewhere is shown anew, and nothing of it is lost or decided on unseen', async () => {
+    await using here = runsHome(ENGLISH);
+    const asked: number[] = [];
+    const ask = async () => {
+      asked.push(currentVersion(stored(here)[0] as Plan)?.number ?? 0);
+      if (asked.length === 1) await call(here, ['resume', 'last', '[[answer other]]']);
+      if (asked.length === 3) await call(here, ['approve', 'last']);
+      return asked.length === 2 ? 'undo' : 'cancel';
+    };
+    const { code, stdout, stderr } = await call(here, ['--context', 'none', taskOf(here)], {
+      isInteractive: true,
+      ask,
+    });
+    expect(stderr).toContain('was changed elsewhere. It is draft, and reads:\n');
+    expect(stdout).toContain('\nother\n');
+    expect(asked).toEqual([1, 2, 1]);
+    expect(stderr).toContain('was changed elsewhere. It is approved, and reads:\n');
+    expect(code).toBe(1);
+    expect(stored(here)).toMatchObject([
+      { status: 'approved', current: 1, versions: [{}, { text: 'other' }] },
+    ]);
+  });
+
+  test('is approved by no agent that has a terminal', async () => {
+    await using here = runsHome(ENGLISH);
+    const byAgent = { ...typing('approve'), agentMark: () => 'CLAUDECODE is set' };
+    const { code, stderr } = await call(here, ['--context', 'none', taskOf(here)], byAgent);
+    expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining('an agent seems') });
+    expect(stored(here)).toMatchObject([{ status: 'draft', approved: null }]);
+  });
+
+  test('that reached a limit is said to be incomplete where it is shown', async () => {
+    await using here = runsHome(ENGLISH);
+    const words = ['--context', 'none', '--max-iterations', '2', '[[calls 3 10]] [[hang]]'];
+    const { stderr } = await call(here, words, typing('cancel'));
+    expect(stderr).toContain('This draft is incomplete: limit reached: 2');
+  });
+
   test('after its last round is not refined any more, and can be approved', async () => {
     await using here = runsHome({ ...ENGLISH, plan: { rounds: 1 } });
     const terminal = typing('[[answer one]]', '[[answer two]]', 'approve');
@@ -196,10 +235,17 @@ describe('plans that were made', () => {
     );
     expect((await call(here, ['show', id, '--version', '1'])).stdout).toEndWith(`\n\n${wholePlan()}\n`);
     expect(await call(here, ['show', id, '--version', '3'])).toMatchObject({ code: 3 });
+    const env = { HOME: here.home.path, PATH };
+    const words = [BINARY, 'plan', 'show', id, '--version', '1'];
+    const first = await runProgram(words, { home: here.home.path, cwd: here.project, env });
+    expect(first.stdout).toContain('version 1 of 2');
     expect((await call(here, ['list'])).stdout).toMatch(new RegExp(`\\n${id} +draft +2 +just now +\\[\\[`));
-    const approved = await call(here, ['approve', id.slice(0, 4)]);
-    expect(approved).toMatchObject({ code: 0, stdout: expect.stringContaining(`Plan ${id} is approved: `) });
+    const { code, stdout } = await call(here, ['approve', id.slice(0, 4)]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`Plan ${id} is approved: `);
     expect((await call(here, ['list'])).stdout).toContain(' approved ');
+    expect((await call(here, ['approve', id])).stdout).toBe(stdout);
+    expect(readdirSync(here.home.paths.plans)).toHaveLength(2);
     const [file = ''] = readdirSync(here.home.paths.plans).filter((name) => name.endsWith('.md'));
     appendFileSync(`${here.home.paths.plans}/${file}`, 'more\n');
     expect((await call(here, ['list'])).stdout).toContain('approved, changed since');
@@ -237,6 +283,10 @@ describe('plans that were made', () => {
       5,
       expect.stringContaining('refined 1 times'),
     ]);
+    expect(await wrong(['resume', 'last', '--context', 'full', 'x'])).toMatchObject([
+      2,
+      expect.stringContaining("unknown option '--context'"),
+    ]);
     expect(stored(here)).toMatchObject([{ status: 'draft', current: 2 }]);
   });
 
@@ -255,5 +305,13 @@ describe('plans that were made', () => {
     const [{ id } = { id: '' }] = stored(here);
     expect((await call(here, ['list', '--all-projects'], elsewhere)).stdout).toContain(id);
     expect((await call(here, ['show', id], elsewhere)).code).toBe(0);
+    const byAgent = { ...elsewhere, agentMark: () => 'CLAUDECODE is set' };
+    for (const words of [
+      ['show', id],
+      ['resume', id, 'x'],
+      ['approve', id],
+    ])
+      expect(await call(here, words, byAgent)).toMatchObject({ code: 3, stdout: '' });
+    expect(await call(here, ['list', '--all-projects'], byAgent)).toMatchObject({ code: 4, stdout: '' });
   });
 });

@@ -43,7 +43,9 @@ describe('uninstall', () => {
     const dry = await call(home, ['uninstall', '--purge', '--dry-run']);
     expect(dry.stdout).toStartWith('Nothing was changed. Uninstall would do this:\n');
     expect(existsSync(home.paths.binary)).toBe(true);
+    home.put('.self-generation/summaries/a.md', 'said');
     const kept = await call(home, ['uninstall']);
+    expect(kept.stdout).toContain(`kept     ${home.paths.summaries} (`);
     expect(kept.stdout).toContain(`kept     ${home.paths.data} (what was learned; --purge removes it)\n`);
     expect(existsSync(home.paths.database)).toBe(true);
     expect(await call(home, ['uninstall', '--purge'])).toMatchObject({ exitCode: 0, stderr: '' });

@@ -48,7 +48,9 @@ export async function makeUser(name: ClientName): Promise<InstalledUser> {
     project,
     program: (...words) => run(BINARY, words),
     attempt: (...words) => start(BINARY, words),
-    onTerminal: (...words) => startOnTerminal([BINARY, ...words], { cwd: project, env }),
+    // A person's own has no mark of an agent.
+    onTerminal: (...words) =>
+      startOnTerminal([BINARY, ...words], { cwd: project, env: { ...env, CLAUDECODE: '' } }),
     talk: async (prompt, script, args = usual) => {
       const { board } = workspace;
       const from = board.model.requests.length;

@@ -42,6 +42,17 @@ describe('explore', () => {
     expect(announced()).toMatchObject([{ state: 'acked' }]);
   });
 
+  test('names as many of the files that were read as there is room for', async () => {
+    const names = Array.from({ length: 60 }, (_, at) => `a-file-of-many-${at}.ts`);
+    for (const name of names) home.put(`project/${name}`, 'one\n');
+    await using connected = await connect(home, CLAUDE);
+    const query = `${names.map((name) => `[[read ${name}]]`).join(' ')} [[answer found]]`;
+    const { value } = await connected.call('explore', { query });
+    expect(value).toMatchObject({ result: { artifacts: { explorationDepth: 60 } } });
+    expect(JSON.stringify(value).length).toBeLessThan(5000);
+    expect(JSON.stringify(value)).toContain('a-file-of-many-5.ts');
+  });
+
   test('says how the run failed', async () => {
     await using connected = await connect(home, CLAUDE);
     const { value } = await connected.call('explore', { query: '[[error-result 1]]' });
@@ -100,6 +111,20 @@ describe('plan', () => {
       result: { artifacts: { planGenerated: true }, contextUpdates: { agentType: 'plan' } },
     });
     expect(plan).toMatchObject({ status: 'draft', versions: [{ text: PLAN }] });
+  });
+
+  test('that has nothing to be made of when the wait is over is not said to go on', async () => {
+    await using connected = await connect(home, CLAUDE);
+    const task = `[[until ${home.path}/go]] x`;
+    const { value } = await connected.call('plan', { task, explore: 1, context: 'none', timeoutSeconds: 1 });
+    expect(value).toEqual({ status: 'timeout', note: expect.stringContaining('No plan is begun') });
+    home.put('go', '');
+    const alone = await connected.call('plan', {
+      task: '[[sleep 5]] [[slow 3000]]',
+      context: 'none',
+      timeoutSeconds: 1,
+    });
+    expect(alone.value).toMatchObject({ status: 'timeout', plan: listPlans(null, home.paths)[0]?.id ?? '' });
   });
 
   test('is made of what so many agents explore before, and only the plan is told', async () => {

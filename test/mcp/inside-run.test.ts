@@ -102,6 +102,13 @@ describe('a plan run', () => {
     expect(states).toEqual([{ state: 'queued' }]);
   });
 
+  test('has no conversation to hand on, and asks for none', async () => {
+    const { env } = plan();
+    await using connected = await connect(home, { env });
+    const asked = { query: 'Where is it?', timeoutSeconds: 0.1, context: 'summary' };
+    expect((await connected.call('explore', asked)).value).toMatchObject({ status: 'timeout' });
+  });
+
   test('whose policy has no explore is a sub-agent like any other, and so is one that is over', async () => {
     const { env } = plan({ ...profilePolicy('plan', []), deny: ['mcp'] });
     await checkRefused({ env }, env.SELF_GENERATION_RUN.slice(0, 32));

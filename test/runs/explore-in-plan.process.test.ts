@@ -9,6 +9,7 @@ import { getRun } from '../../src/runs/store/runs.ts';
 import { RUN_VARIABLE } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
 import { type Accepted, accepted, type RunsHome, runsHome } from './runs-home.ts';
+import { ended } from './store/made-up.ts';
 
 /** What a plan run has looked up: by runs of its own, one level deep, which end with it. */
 
@@ -57,6 +58,22 @@ describe('an explore run of a plan', () => {
     expect(runs).toMatchObject([{ turn: { state: 'success', result: 'found' } }]);
     expect(here.waiting()).toEqual([]);
     expect(here.turns(plan.runId)[0]?.state).toBe('running');
+  });
+
+  test('may take no more tokens and USD than the plan, and there are twenty at most', async () => {
+    await using here = runsHome({ announce: { mode: 'raw' }, explore: { maxTokens: 5000, maxUsd: 9 } });
+    const plan = await planning(here, '[[hang]]', { limits: { tokens: 7000, usd: 3 } });
+    const explore = accepted(ask(here, plan, { task: '[[answer 0]]', ...EXPLORE }));
+    expect(runNamed(here, explore).profile?.limits).toMatchObject({ tokens: 5000, usd: 3 });
+    await here.ended(explore.runId);
+    withRuns(here.home.paths, (db) => {
+      const key = runNamed(here, plan).childKey;
+      for (let count = 1; count < 20; count++) ended(db, { key });
+    });
+    expect(ask(here, plan, { task: 'x', ...EXPLORE })).toEqual({
+      ...{ status: 'error', limit: true },
+      error: '20 questions of this run were looked up, which is the most: go on with what is known',
+    });
   });
 
   test('ends with the plan when that is stopped, named as one, and nothing of either is left', async () => {

@@ -134,6 +134,13 @@ const rows: readonly Row[] = [
     'chmod -R go= "',
   ],
   [
+    'plans that others can read',
+    () => mkdirSync(paths.plans, { mode: 0o755 }),
+    'warning permissions',
+    '/plans',
+    'chmod -R go= "',
+  ],
+  [
     'a file that is no database',
     noDatabase,
     'failed spool, failed database, skipped withheld',

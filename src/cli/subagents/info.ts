@@ -1,4 +1,5 @@
 import { handoverLine } from '../../runs/model/handover.ts';
+import type { Profile } from '../../runs/model/profile.ts';
 import type { Run } from '../../runs/model/run.ts';
 import {
   formatAge,
@@ -78,6 +79,7 @@ function infoJson(known: Known, { context }: RunsHere) {
     ...{ outcome, result, notes, warning: safeText(run.warning), model, thinking },
     context: run.handover && safeText(handoverLine(run.handover)),
     handover: run.handover,
+    profile: run.profile,
     runTimeoutSeconds: run.runTimeoutMs / 1000,
     deadlineAt: isoTime(turn.deadlineAtMs),
     ...{ process, supervisor, stop, deliveryAttempts: attempts, cwd, permissions, enforcementGaps },
@@ -138,6 +140,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
     ['Queue', queuePosition === undefined ? 'n/a' : ordinal(queuePosition)],
     ['Delivery', `${delivery}${handedOut}`],
     ['Worktree', worktreeWords(listing)],
+    ['Profile', run.profile && profileWords(run.profile)],
     ['Permissions', permissionWords(run)],
     ['Enforcement gaps', run.gaps.length === 0 ? 'none' : visibleLine(run.gaps.join(', '))],
     ['Context', run.handover && safeLine(handoverLine(run.handover))],
@@ -151,6 +154,11 @@ function outcomeWords(turn: Turn): string {
   if (reason === undefined) return turn.state;
   const words = visibleLine(reason);
   return words.startsWith(turn.state) ? words : `${turn.state} (${words})`; // "stopped by …" says both.
+}
+
+function profileWords({ kind, limits }: Profile): string {
+  const most = Object.entries(limits).flatMap(([name, count]) => (count === null ? [] : `${name} ${count}`));
+  return `${kind}, which only reads${most.length === 0 ? '' : `; at most ${most.join(', ')}`}`;
 }
 
 function permissionWords({ permissions: { mode, allow, deny } }: Run): string {

@@ -96,11 +96,17 @@ export function isPerson({ requester, context }: Pick<RunsHere, 'requester' | 'c
   return context.isPrompt === true || (requester.session === null && requester.client === null);
 }
 
+/** Whether a person asks in a terminal of their own, who may see what belongs to other projects. */
+export function seesAllProjects(here: RunsHere): boolean {
+  return isPerson(here) && here.context.agentMark() === undefined;
+}
+
 /** The run that is meant; fails when it is none. A person may name one of any project by its id. */
 export function findRun(words: string, here: RunsHere): RunListing {
   const own = findOwnRun(words, here);
-  const isAlone = isPerson(here) && here.context.agentMark() === undefined;
-  const answer = (own.kind === 'missing' && isAlone ? findByIdAnywhere(words, here.world) : undefined) ?? own;
+  const answer =
+    (own.kind === 'missing' && seesAllProjects(here) ? findByIdAnywhere(words, here.world) : undefined) ??
+    own;
   if (answer.kind === 'found') return answer.run;
   return complain(answer.error, answer.kind === 'empty' ? EXIT.usage : EXIT.notFound, here);
 }

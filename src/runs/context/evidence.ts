@@ -147,11 +147,12 @@ export function markUnverified(
       const there = realFile(full);
       const isThere = there !== undefined;
       if (!isThere && !isNamedFile(word, answer, at, first !== undefined)) return found;
-      const file =
-        known.get(there ?? full) ?? (isThere ? undefined : seen.find((one) => one.path.endsWith(`/${word}`)));
+      const file = known.get(there ?? full);
+      const ending = word.replace(/^(?:\.{3})?\/?/, '/');
+      const others = isThere ? [] : seen.filter((one) => one.path.endsWith(ending));
       const from = first === undefined ? null : Number(first);
-      if (file !== undefined && (from === null || showsLines(file, from, Number(last ?? first))))
-        return found;
+      const isShown = (one: SeenFile) => from === null || showsLines(one, from, Number(last ?? first));
+      if ((file === undefined ? others : [file]).some(isShown)) return found;
       if (
         answer
           .slice(at + found.length)
@@ -169,7 +170,7 @@ function isNamedFile(word: string, answer: string, at: number, hasLines: boolean
   if (/^\d+(?:\.\d+)*$/.test(word)) return false;
   if (/[\\/]/.test(word)) return /\.\w{1,10}$/.test(word);
   const before = answer.slice(Math.max(0, at - 8), at);
-  const isMarked = hasLines || /`$/.test(before) || /(?:^|\n)\s*(?:[-*]|\d+[.)])\s+(?:\*\*)?$/.test(before);
+  const isMarked = hasLines || /[`*]$/.test(before) || /(?:^|\n)\s*(?:[-*]|\d+[.)])\s+$/.test(before);
   return isMarked && SOURCE.test(word);
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { inertText } from '../../core/inert-text.ts';
-import { cutText } from '../../core/text.ts';
+import { cleanText, cutText, fingerprint } from '../../core/text.ts';
 
 /** Plans as values: what one has to have, what a person says of it, and the file that an approved one becomes (seed 001). */
 
@@ -96,7 +96,10 @@ export function planPrompt(task: string, context: string): string {
 /** What it is asked after a person has said something of its plan. */
 export function refinePrompt(feedback: string, plan: string, lacking: readonly string[] = []): string {
   const gaps = lacking.length === 0 ? [] : ['', `The plan lacks: ${lacking.join(', ')}.`];
-  const words = ['Current plan:', plan, '', 'Feedback of the user:', feedback, ...gaps, ''];
+  // No plan can name its own fingerprint, and so end before its end.
+  const frame = `plan-${fingerprint(plan)}`;
+  const current = ['Current plan:', `<${frame}>`, plan, `</${frame}>`];
+  const words = [...current, '', 'Feedback of the user:', feedback, ...gaps, ''];
   return [...words, 'Give the whole plan anew, in the required format.', ''].join('\n');
 }
 
@@ -146,7 +149,7 @@ export function planFile(task: string, plan: string, at: Date) {
     '---',
     '',
   ];
-  const text = `${head.join('\n')}\n${plan.trimEnd()}\n`;
+  const text = `${head.join('\n')}\n${cleanText(plan).trimEnd()}\n`;
   return {
     name: `${cutText(slug, 50).replace(/-+$/, '') || 'plan'}-${stamp}.md`,
     text,

@@ -68,18 +68,27 @@ function plainNames(args: readonly string[]): string[] {
   });
 }
 
-/** `path:12:text`; `12:text` where only one file was searched; a path on a line, and `Line 12:` or `L12:` below it. */
+/**
+ * `path:12:text`, and `path-11-text` around it; `12:text` where only one file was searched; a path on a line, and
+ * `Line 12:` or `L12:` below it.
+ */
 export function searchHits(output: string, only: string | undefined): FileRead[] {
   let heading = only;
-  return output.split('\n').flatMap((line) => {
+  const lines = output.split('\n');
+  const paths = new Set(lines.map((line) => HIT.exec(line)?.[1]));
+  return lines.flatMap((line) => {
     const [, title] = /^(?:File: )?((?:\/|[\w.-]+\/|[\w-]+\.)[^:\n]{0,1000}?):?$/.exec(line) ?? [];
     if (title !== undefined) heading = title;
-    const [, path, number] = /^([^:\s][^:\n]{0,1000}):(\d+)[:-]/.exec(line) ?? [];
+    const [, path, number] = HIT.exec(line) ?? [];
     if (path !== undefined && !/^\s*\d+$/.test(path)) return [hit(path, number)];
+    const [, near, nearNumber] = /^([^\s-][^\n]{0,1000}?)-(\d+)-/.exec(line) ?? [];
+    if (near !== undefined && paths.has(near)) return [hit(near, nearNumber)];
     const [, own] = /^\s*(?:Line |L)?(\d+)[:-]/.exec(line) ?? [];
     return own === undefined || heading === undefined ? [] : [hit(heading, own)];
   });
 }
+
+const HIT = /^([^:\s][^:\n]{0,1000}):(\d+)[:-]/;
 
 function hit(path: string, number: string | undefined): FileRead {
   return { path, lines: { from: Number(number), to: Number(number) } };

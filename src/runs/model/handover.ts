@@ -233,8 +233,8 @@ const CODE_TAG =
 /** Of private use, and in no text that was said. */
 const KEPT = '\ue000';
 
-/** The same as inertLines(), with the tags of code left as they are. */
+/** The same as inertLines(), with the tags of code left as they are, and one kind of line end. */
 function inertCode(text: string): string {
-  const kept = text.replaceAll(KEPT, '').replace(CODE_TAG, KEPT);
+  const kept = text.replace(/\r\n?/g, '\n').replaceAll(KEPT, '').replace(CODE_TAG, KEPT);
   return inertLines(kept).replaceAll(KEPT, '<');
 }

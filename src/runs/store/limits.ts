@@ -182,6 +182,9 @@ export type SpawnLimits = {
   readonly budget: RunSettings['budget'];
 };
 
+/** So much a run may have looked up in all; calls at once are one to its own limit. */
+const OF_RUN_MAX = 20;
+
 export type SpawnRefusal = {
   readonly kind: 'refused';
   /** `stopped`: everything was stopped after this was asked for. `label`: another run that works or waits has it. */
@@ -200,6 +203,14 @@ export function checkLimits(
   const stopped = lastStopOfAll(requester, [session], db);
   if (stopped !== undefined && createdAtMs < stopped.atMs)
     return refuse('stopped', 'All sub-agents were stopped after this one was asked for');
+  if (isKeyOfRun(requester)) {
+    const asked = Number(db.get('SELECT COUNT(*) AS n FROM runs WHERE requester = ?', requester)?.n);
+    if (asked >= OF_RUN_MAX)
+      return refuse(
+        'queue',
+        `${asked} questions of this run were looked up, which is the most: go on with what is known`,
+      );
+  }
   const taken = label === null ? undefined : labelTaken(label, requester, db);
   if (taken !== undefined) return refuse('label', taken);
   const isQueued = `${ACTIVE_TURNS} AND turns.state = 'queued' AND runs.requester = ?`;

@@ -184,7 +184,7 @@ export function reportedWords(
     runId,
     turn,
   );
-  return row && { result: String(row.result), notes: String(row.notes) };
+  return row && { result: String(row.result ?? ''), notes: String(row.notes) };
 }
 
 /** The status in the run's newest announcement that is ready and that nobody has leased yet. */

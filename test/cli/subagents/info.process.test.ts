@@ -72,6 +72,16 @@ describe('subagents info', () => {
     ]);
   });
 
+  test('says what a run is for that only reads, and its limits', async () => {
+    using shelf = newShelf();
+    const limits = { iterations: 15, tokens: null, usd: 0.5, observationChars: null };
+    shelf.start({ id: ID, profile: { kind: 'explore', limits } });
+    const stdout = printed(await shelf.call(['info', '1']));
+    expect(stdout).toContain('\nProfile: explore, which only reads; at most iterations 15, usd 0.5\n');
+    const json = JSON.parse(printed(await shelf.call(['info', '1', '--json'])));
+    expect(json.profile).toEqual({ kind: 'explore', limits });
+  });
+
   test('says n/a of what is not known yet', async () => {
     using shelf = newShelf();
     shelf.start({ id: ID });

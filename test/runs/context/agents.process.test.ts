@@ -50,6 +50,18 @@ describe('an agent', () => {
     expect(result.errors[0]).toContain('limit reached: 2');
   });
 
+  test('that names what cannot be a path has its answer told all the same', async () => {
+    await using here = runsHome(ENGLISH);
+    const file = here.home.put('project/README.md', 'x');
+    const names = `${file}/CHANGELOG.md, ${'a'.repeat(5000)} and README.md`;
+    const agent = new ExploreAgent('explore', settingIn(here));
+    const result = await agent.run(`[[answer-in ${here.home.put('answer.txt', names)}]]`);
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: expect.stringContaining('README.md (unverified)'),
+    });
+  });
+
   test('that is cancelled leaves no process, and starts none after that', async () => {
     await using here = runsHome(ENGLISH);
     const cancel = new AbortController();
@@ -181,7 +193,9 @@ describe('a plan', () => {
     const { plan } = await draftPlan(task, 0, settingIn(here, { request }));
     const second = await refinePlan(plan, '[[answer the second]]', settingIn(here));
     expect(currentVersion(second.plan)).toMatchObject({ text: 'the second', turn: 2, from: 1 });
-    expect(promptOf(here, second.plan, 2)).toContain(`Current plan:\n${WHOLE}`);
+    expect(promptOf(here, second.plan, 2)).toMatch(
+      new RegExp(`Current plan:\\n<(plan-\\w+)>\\n${WHOLE}\\n</\\1>\\n`),
+    );
     const run = readRuns(here.world.paths, (db) => getRun(plan.versions[0]?.runId ?? '', db)?.run);
     if (run === undefined) throw new Error('There is no run');
     acknowledgeTurns(
@@ -201,7 +215,7 @@ describe('a plan', () => {
     const like = { client: 'claude', model: { requested: 'opus' }, runTimeoutMs: 99_000 } as const;
     expect(runs(here).at(0)).toMatchObject({ ...like, profile: { kind: 'plan', limits: { iterations: 7 } } });
     const prompt = promptOf(here, third.plan, 3);
-    expect(prompt).toContain('Current plan:\nthe second');
+    expect(prompt).toMatch(/Current plan:\n<(plan-\w+)>\nthe second\n<\/\1>\n/);
     expect(prompt).toContain(`[Context]\n- planned task: ${task}`);
   });
 

@@ -145,6 +145,8 @@ describe('an answer marks what was never read', () => {
     { path: `${CWD}/src/a.ts`, lines: [{ from: 1, to: 40 }] },
     { path: `${CWD}/src/deep/b.ts`, lines: [{ from: 5, to: null }] },
     { path: `${CWD}/notes.md`, lines: [] },
+    { path: `${CWD}/one/c.ts`, lines: [{ from: 1, to: 9 }] },
+    { path: `${CWD}/two/c.ts`, lines: [{ from: 30, to: 30 }] },
   ];
   const there = [`${CWD}/src/a.ts`, `${CWD}/src/other.ts`, `${CWD}/Makefile`, `${CWD}/b.ts`];
   const marked = (answer: string) =>
@@ -154,6 +156,8 @@ describe('an answer marks what was never read', () => {
     'src/a.ts does it',
     '- `src/a.ts:10-20` parses (see /home/dev/app/src/a.ts#L3).',
     './src/a.ts, a.ts:12 and deep/b.ts.',
+    '/src/deep/b.ts:7 and .../deep/b.ts:7',
+    'notes.md, and c.ts:30 of two files with that name',
     'notes.md:500',
     'Node.js, D3.js, e.g. version 1.2.3, and/or, client/server, console.log() and `process.env`',
     'https://example.com/src/x.ts and user@example.com',
@@ -167,6 +171,8 @@ describe('an answer marks what was never read', () => {
     ['src/other.ts has it.', 'src/other.ts (unverified) has it.'],
     ['see src/made-up.ts.', 'see src/made-up.ts (unverified).'],
     ['`src/made-up.ts:10`', '`src/made-up.ts:10 (unverified)`'],
+    ['**gone.ts** (new)', '**gone.ts (unverified)** (new)'],
+    ['c.ts:20', 'c.ts:20 (unverified)'],
     ['- gone.yaml: settings', '- gone.yaml (unverified): settings'],
     ['the Makefile', 'the Makefile (unverified)'],
     ['src/a.ts:50-60', 'src/a.ts:50-60 (unverified)'],

@@ -48,6 +48,11 @@ describe('a search has shown the lines that it names', () => {
     ['git grep -n foo', 'a.ts:3:foo', 'a.ts:3-3'],
     ['grep -n foo a.ts', '3:foo\n12:foo', 'a.ts:3-3 a.ts:12-12'],
     ['rg --heading -n foo', 'src/a.ts\n3:foo\n\nsrc/b.ts\n9:foo', 'src/a.ts:3-3 src/b.ts:9-9'],
+    [
+      'grep -rnC1 foo .',
+      'a-1-b.ts-3-x\na-1.ts-2-one\na-1.ts:3:foo\na-1.ts-4-x: 5:',
+      'a-1.ts:2-2 a-1.ts:3-3 a-1.ts:4-4',
+    ],
     ['rg -l foo', 'src/a.ts\nsrc/b.ts', ''],
     ['rg foo', 'no line numbers here', ''],
   ];
