@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { lookOr } from '../../core/guards.ts';
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText } from '../../core/text.ts';
@@ -9,7 +7,7 @@ import type { Handover } from '../model/handover.ts';
 import { type AgentStatus, agentStatus, type ProfileKind } from '../model/profile.ts';
 import { type Requester, type Run, type RunWithTurn, runDirectory, type TurnName } from '../model/run.ts';
 import { endReason, isTerminal, runtimeMs, type Turn } from '../model/turn.ts';
-import { readLog, readTurnEvents } from '../read-log.ts';
+import { readLog } from '../read-log.ts';
 import { sendToRun } from '../send.ts';
 import { spawnRun } from '../spawn.ts';
 import type { SpawnRequest } from '../spawn-plan.ts';
@@ -18,8 +16,9 @@ import { reportedWords } from '../store/outbox.ts';
 import { readRuns } from '../store/rows.ts';
 import { getRun } from '../store/runs.ts';
 import type { Refusal, RunsWorld } from '../world.ts';
-import { evidenceReader, markUnverified, type SeenFile } from './evidence.ts';
+import type { SeenFile } from './evidence.ts';
 import { type ActionPlan, directPlan, planSteps, readActionPlan, refinePrompt } from './plan.ts';
+import { readEvidence, verified } from './run-evidence.ts';
 
 /**
  * Agents that explore and plan (seed 001: SubAgent, ExploreAgent, PlanAgent). Each call is a background run with a
@@ -204,23 +203,17 @@ export abstract class SubAgent {
 
   /** The calls of this turn, and what the run has read in it and before. */
   #done({ run, turn }: RunWithTurn) {
-    const evidence = evidenceReader(realPath(run.cwd), realPath);
     const calls: AgentToolCall[] = [];
     const open = new Map<string, { tool: string; args: string }>();
-    for (let number = 1; number <= turn.number; number++) {
-      const onEvent: Parameters<typeof readTurnEvents>[3]['onEvent'] = (event) => {
-        if (event.kind !== 'tool-call' && event.kind !== 'tool-result') return;
-        evidence.push(event);
-        if (number < turn.number || calls.length >= CALLS_KEPT_MAX) return;
-        if (event.kind === 'tool-call')
-          open.set(event.id, { tool: event.tool, args: shortText(JSON.stringify(event.input)) });
-        const call = open.get(event.id);
-        if (event.kind === 'tool-result' && call !== undefined && open.delete(event.id))
-          calls.push({ ...call, result: shortText(event.text), isError: event.isError });
-      };
-      readTurnEvents(run, number, this.setting.world, { onEvent });
-    }
-    return { calls, files: evidence.files() };
+    const files = readEvidence(run, turn.number, this.setting.world, (event) => {
+      if (calls.length >= CALLS_KEPT_MAX) return;
+      if (event.kind === 'tool-call')
+        open.set(event.id, { tool: event.tool, args: shortText(JSON.stringify(event.input)) });
+      const call = open.get(event.id);
+      if (event.kind === 'tool-result' && call !== undefined && open.delete(event.id))
+        calls.push({ ...call, result: shortText(event.text), isError: event.isError });
+    });
+    return { calls, files };
   }
 
   /** What was said, as its reader is given it. */
@@ -237,8 +230,8 @@ export abstract class SubAgent {
 export class ExploreAgent extends SubAgent {
   protected readonly kind = 'explore';
 
-  protected finish(said: string, files: readonly SeenFile[], { cwd }: Run): string {
-    return markUnverified(said, files, realPath(cwd), realFile);
+  protected finish(said: string, files: readonly SeenFile[], run: Run): string {
+    return verified(said, files, run);
   }
 
   protected actionPlan(task: string): ActionPlan {
@@ -401,10 +394,6 @@ function requestOf(run: Run): AgentSetting['request'] {
     thinking: thinking ?? undefined,
     limits: profile?.limits,
   };
-}
-
-function realFile(path: string): string | undefined {
-  return lookOr(() => statSync(path).isFile(), false) ? realPath(path) : undefined;
 }
 
 function shortText(text: string): string {

@@ -6,6 +6,7 @@ import { loadConfig } from '../../settings/hook-settings.ts';
 import { loadRunSettings } from '../../settings/run-settings.ts';
 import { notifyTerminal } from '../../system/processes.ts';
 import { runCommand } from '../../system/run-command.ts';
+import { readEvidence, verified } from '../context/run-evidence.ts';
 import {
   type EndedTurn,
   parseAnnounceReply,
@@ -20,7 +21,7 @@ import { reword, untakenStatus } from '../store/outbox.ts';
 import { readRuns } from '../store/rows.ts';
 import { getRun } from '../store/runs.ts';
 import { getTurn } from '../store/turns.ts';
-import { logRunFailure, type RunsWorld } from '../world.ts';
+import { logRunFailure, orLogged, type RunsWorld } from '../world.ts';
 import { LAST_ANSWER_TIMEOUT_MS } from './launch.ts';
 import type { Supervision } from './turn-row.ts';
 
@@ -94,7 +95,10 @@ export function rewordBy(
   const reply = hasReplied ? replyIn(ending.result, run) : undefined;
   const isSkipped = reply?.kind === 'skip' && maySkip(turn.state, supervision);
   const { output } = turnFiles(world.paths, step.runId, step.number);
-  const said = reply?.kind === 'reply' ? { ...reply, transcript: output } : undefined;
+  const said =
+    reply?.kind === 'reply'
+      ? { ...reply, result: shownResult(reply.result, run, turn, world), transcript: output }
+      : undefined;
   const words = resultAndNotes(endedTurn(run, turn, told, supervision), said);
   reword(turn.runId, turn.number, isSkipped ? { skip: true, nowMs } : { ...words, nowMs }, db);
   supervision.checkpoint('within-reword');
@@ -117,7 +121,15 @@ function worktreeNotes({ worktree }: Run): string[] {
 }
 
 function endedTurn(run: Run, turn: Turn, ending: Ending, { world }: Supervision): EndedTurn {
-  return { run, turn, ending, transcript: turnFiles(world.paths, run.id, turn.number).output };
+  const told = { ...ending, result: shownResult(ending.result, run, turn, world) };
+  return { run, turn, ending: told, transcript: turnFiles(world.paths, run.id, turn.number).output };
+}
+
+/** A result as its requester is told it: in that of an exploration each file is marked that was not read. */
+function shownResult(result: string | null, run: Run, { number }: Turn, world: RunsWorld): string | null {
+  if (result === null || run.profile?.kind !== 'explore') return result;
+  const show = () => verified(result, readEvidence(run, number, world), run);
+  return orLogged(run.id, world.paths, show) ?? result;
 }
 
 /** How long somebody who waits may take: a session that is woken, a command. */

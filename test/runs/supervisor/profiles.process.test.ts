@@ -34,6 +34,17 @@ describe('a run that only looks', () => {
     ]);
   });
 
+  test('is told later as well with a mark on what it names and has not read, when it explores', async () => {
+    await using sup = supervisorHome();
+    const answer = 'It is in `src/tower.ts:3`.';
+    const task = `[[answer-in ${sup.home.put('answer.md', answer)}]]`;
+    const marked = 'It is in `src/tower.ts:3 (unverified)`.';
+    const explored = await sup.run(task, explore());
+    expect(explored).toMatchObject({ turns: [{ result: answer }], outbox: [{ result: marked }] });
+    const planned = { profile: { kind: 'plan', limits: NONE }, policy: profilePolicy('plan', []) } as const;
+    expect((await sup.run(task, planned)).outbox).toMatchObject([{ result: answer }]);
+  });
+
   test('that fails by itself is asked for nothing more', async () => {
     await using sup = supervisorHome();
     const story = await sup.run('[[error-result 1]]', explore());
