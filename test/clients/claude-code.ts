@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isRecord, type Json, parseJson, readString } from '../../src/core/guards.ts';
+import { isRecord, type Json, lookOr, parseJson, readString } from '../../src/core/guards.ts';
 import type { Environment } from '../../src/core/state-paths.ts';
 import {
   CLIENT_ARGUMENTS,
@@ -15,6 +15,7 @@ import {
   removeDirectory,
 } from '../../src/setup/live-check.ts';
 import { type ModelRequest, type ScriptedModel, startScriptedModel } from '../../src/setup/scripted-model.ts';
+import { withMarker } from '../../src/system/processes.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { InstalledClient } from './install-client.ts';
 import type { Scenario } from './scenarios.ts';
@@ -136,12 +137,24 @@ export async function runClientOn(
     stdin: prompt,
     timeoutMs: RUN_TIMEOUT_MS,
   });
+  await workBehindEnds(workspace);
   const stdout = end.kind === 'exited' ? end.stdout : '';
   return {
     end,
     hookResponses: reportsHooks ? hookResponsesIn(stdout) : undefined,
     requests: model.requests.slice(before),
   };
+}
+
+const BEHIND_MAX_MS = 20_000;
+
+/** Resolves when what hooks have left to processes of their own is done; a background agent of the client may stay. */
+async function workBehindEnds({ home }: Workspace): Promise<void> {
+  const isOurs = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0catch-up\0');
+  const endMs = Date.now() + BEHIND_MAX_MS;
+  const isAtWork = () =>
+    withMarker({ name: 'HOME', value: home }).some((pid) => lookOr(() => isOurs(pid), false));
+  while (isAtWork() && Date.now() < endMs) await Bun.sleep(20);
 }
 
 /** Whether version `a.b.c` is this one or later. */
