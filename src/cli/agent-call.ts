@@ -15,6 +15,8 @@ import {
   type RunsHere,
   readSeconds,
   refuse,
+  TASK_BYTES_MAX,
+  typedText,
   visibleLine,
 } from './subagents/runs-here.ts';
 import { progressOf, tellHeld } from './subagents/wait.ts';
@@ -27,8 +29,12 @@ export type AgentFlags = HandoverFlags &
   Given<'model' | 'thinking', string> &
   Given<'timeout' | 'maxIterations' | 'maxTokens' | 'maxUsd', number>;
 
+/** The end of their help. */
+export const AGENT_CODES = `
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 forbidden, 5 limit reached, 6 incomplete: a limit of the run
+was reached, and what was found by then is told, 7 stopped, 130 interrupted.`;
+
 const MOST = 1_000_000_000;
-const TASK_BYTES_MAX = 1024 * 1024;
 
 /** Adds the options of an agent: where it runs, and its limits. */
 export function withAgentOptions(command: Command): Command {
@@ -44,8 +50,7 @@ export function withAgentOptions(command: Command): Command {
 
 /** The text of a call; "-" is standard input. Ends a call without one. */
 export async function readTask(name: ProfileKind, words: readonly string[], here: RunsHere): Promise<string> {
-  const isStdin = words.length === 1 && words[0] === '-';
-  const task = (isStdin ? await here.read(TASK_BYTES_MAX + 1) : words.join(' ')).trim();
+  const task = (await typedText(words, here)).trim();
   if (task === '')
     return complainUsage(name === 'plan' ? 'plan [options] TASK' : 'explore [options] QUERY', here, '');
   if (Buffer.byteLength(task) <= TASK_BYTES_MAX) return task;

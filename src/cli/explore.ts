@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ExploreAgent } from '../runs/context/agents.ts';
 import { readInput } from '../system/files.ts';
 import {
+  AGENT_CODES,
   type AgentFlags,
   readTask,
   requestHanding,
@@ -15,10 +16,6 @@ import { type CliContext, subcommand } from './context.ts';
 import { withHandoverOptions } from './handover-options.ts';
 import { printJson } from './output.ts';
 import { complainInJson, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
-
-export const AGENT_CODES = `
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 forbidden, 5 limit reached, 6 incomplete: a limit of the run
-was reached, and what was found by then is told, 7 stopped, 130 interrupted.`;
 
 const AFTER = `
 

@@ -24,6 +24,7 @@ import { formatAge } from '../runs/model/stats.ts';
 import { loadRunSettings } from '../settings/run-settings.ts';
 import { readInput } from '../system/files.ts';
 import {
+  AGENT_CODES,
   type AgentFlags,
   readTask,
   requestHanding,
@@ -42,7 +43,6 @@ import {
   PROGRAM,
   subcommand,
 } from './context.ts';
-import { AGENT_CODES } from './explore.ts';
 import { withHandoverOptions } from './handover-options.ts';
 import { newTable, printJson, shortened, shownText } from './output.ts';
 import {

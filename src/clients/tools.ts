@@ -91,15 +91,25 @@ export function hookCalls({ tool, input }: HookCall): HookCall[] {
   const name = NAMES[policyName(tool)] ?? tool;
   if (name === 'Bash') {
     const isInBackground = input.is_background === true ? { run_in_background: true } : {};
-    const said = input.command ?? input.cmd; // A command line, or its words.
-    const words = readTexts(said);
-    const isScript = words.length === 3 && /^-l?c$/.test(words[1] ?? '');
-    const command = Array.isArray(said) ? (isScript ? words[2] : words.join(' ')) : said;
-    return [{ tool: name, input: { ...input, ...isInBackground, command } }];
+    return [{ tool: name, input: { ...input, ...isInBackground, command: commandIn(input) } }];
   }
   if (!FILE_TOOLS.has(name)) return [{ tool: name, input }];
-  const file = FILE_FIELDS.map((field) => readString(input, field)).find((path) => path !== undefined);
+  const file = fileIn(input);
   return [{ tool: name, input: file === undefined ? {} : { file_path: file } }];
+}
+
+/** The file that a call is about. */
+export function fileIn(input: Json): string | undefined {
+  return FILE_FIELDS.map((field) => readString(input, field)).find((path) => path !== undefined);
+}
+
+/** The command line of a call, which may be given word by word, or as the script of a shell; as it was given where it is neither. */
+export function commandIn(input: Json): unknown {
+  const said = input.command ?? input.cmd;
+  if (!Array.isArray(said)) return said;
+  const words = readTexts(said);
+  const isScript = words.length === 3 && /^-l?c$/.test(words[1] ?? '');
+  return isScript ? words[2] : words.join(' ');
 }
 
 /** A call that has ended. */

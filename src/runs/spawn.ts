@@ -269,7 +269,8 @@ function handoverOf({ id, handover: report }: Run, { paths }: RunsWorld): Handov
   return { text, report: { ...report, charsOut: 0, warnings } };
 }
 
-function requestOf(run: Run): SpawnRequest {
+/** What a run was started with, but for its permissions and what it was handed. */
+export function requestOf(run: Run): SpawnRequest {
   const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode, profile } = run;
   return {
     task,

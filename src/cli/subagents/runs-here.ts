@@ -169,6 +169,14 @@ export function refuse(refusal: Refusal, says: string, here: Speaking): never {
   return say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT.forbidden : exitCode, here);
 }
 
+export const TASK_BYTES_MAX = 1024 * 1024;
+
+/** The words of a call; for "-" as much of standard input as shows whether it is too long for a task. */
+export async function typedText(words: readonly string[], here: RunsHere): Promise<string> {
+  const isStdin = words.length === 1 && words[0] === '-';
+  return isStdin ? here.read(TASK_BYTES_MAX + 1) : words.join(' ');
+}
+
 /** Ends a wrong call with how the command is called. `group`: what stands before that. */
 export function complainUsage(call: string, here: Speaking, group = 'subagents '): never {
   const error = `Usage: self-generation ${group}${call}`;

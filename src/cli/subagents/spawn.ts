@@ -24,6 +24,8 @@ import {
   refuse,
   type SubagentsCommand,
   shortId,
+  TASK_BYTES_MAX,
+  typedText,
   visibleLine,
 } from './runs-here.ts';
 import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } from './wait.ts';
@@ -35,8 +37,6 @@ type SpawnFlags = HandoverFlags &
   Given<'cli', ClientName> &
   Given<'cleanup', 'delete' | 'keep'> &
   Given<'worktree', WorktreeMode>;
-
-const TASK_BYTES_MAX = 1024 * 1024;
 
 /** `subagents spawn`: starts a sub-agent in the background. */
 export const spawn: SubagentsCommand = {
@@ -70,8 +70,7 @@ export const spawn: SubagentsCommand = {
 const PERMISSIONS = 'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"';
 
 async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
-  const isStdin = words.length === 1 && words[0] === '-';
-  const task = isStdin ? await here.read(TASK_BYTES_MAX + 1) : words.join(' ');
+  const task = await typedText(words, here);
   if (task.trim() === '') return complainUsage('spawn [options] TASK', here);
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
     return complain('Spawn failed: the task is longer than 1 MiB', EXIT.failed, here);

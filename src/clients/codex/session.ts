@@ -1,5 +1,6 @@
 import { type CommandEnd, pictureIn, type SessionStep } from '../../core/conversation.ts';
 import {
+  asRecord,
   isRecord,
   type Json,
   lookOr,
@@ -102,8 +103,8 @@ function commandEnd(text: string): CommandEnd | undefined {
   if (head !== '')
     return { code: code === undefined ? null : Number(code), printed: text.slice(head.length), process };
   const json = text.startsWith('{"output":') ? parseJson(text) : undefined;
-  const { exit_code } = readRecord(isRecord(json) ? json : {}, 'metadata');
-  const printed = isRecord(json) ? readString(json, 'output') : undefined;
+  const { exit_code } = readRecord(asRecord(json), 'metadata');
+  const printed = readString(asRecord(json), 'output');
   return printed === undefined || typeof exit_code !== 'number' ? undefined : { code: exit_code, printed };
 }
 

@@ -9,7 +9,7 @@ import { type Requester, type Run, type RunWithTurn, runDirectory, type TurnName
 import { endReason, isTerminal, runtimeMs, type Turn } from '../model/turn.ts';
 import { readLog } from '../read-log.ts';
 import { sendToRun } from '../send.ts';
-import { spawnRun } from '../spawn.ts';
+import { requestOf, spawnRun } from '../spawn.ts';
 import type { SpawnRequest } from '../spawn-plan.ts';
 import { stopRuns, type WaitOptions, waitForRuns } from '../stop.ts';
 import { reportedWords } from '../store/outbox.ts';
@@ -383,17 +383,6 @@ export function withText(handover: Handover | undefined, text: string): Handover
 
 function readRun(runId: string, { paths }: RunsWorld): Run | undefined {
   return readRuns(paths, (db) => getRun(runId, db)?.run);
-}
-
-/** What a run was started with, but for its task. */
-function requestOf(run: Run): AgentSetting['request'] {
-  const { agentId, client, model, thinking, runTimeoutMs, profile } = run;
-  return {
-    ...{ agentId, client, cwd: run.cwd, runTimeoutSeconds: runTimeoutMs / 1000 },
-    model: model.requested ?? undefined,
-    thinking: thinking ?? undefined,
-    limits: profile?.limits,
-  };
 }
 
 function shortText(text: string): string {

@@ -1,11 +1,10 @@
-import { dirname } from 'node:path';
 import { clientNamed } from '../../clients/clients.ts';
 import type { StoredSession } from '../../clients/sessions.ts';
 import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
 import { inertText } from '../../core/inert-text.ts';
-import { canonicalProjectPath, isRepository } from '../../core/project.ts';
+import { canonicalProjectPath } from '../../core/project.ts';
 import { pathExists, readTextFile } from '../../system/runtime-bun.ts';
-import type { Requester } from '../model/run.ts';
+import { type Requester, repositoryOf } from '../model/run.ts';
 import { formatAge } from '../model/stats.ts';
 import { isPerson } from '../requester.ts';
 import { readRuns } from '../store/rows.ts';
@@ -141,11 +140,8 @@ function startedHere(
 }
 
 function directoriesOf(directory: string): readonly string[] {
-  const main = (path: string) => canonicalProjectPath(path, PROBE);
-  for (let at = directory; ; at = dirname(at)) {
-    if (isRepository(at, PROBE)) return [...new Set([directory, at, main(directory), main(at)])];
-    if (dirname(at) === at) return [directory];
-  }
+  const here = [directory, repositoryOf(directory, PROBE)];
+  return [...new Set([...here, ...here.map((path) => canonicalProjectPath(path, PROBE))])];
 }
 
 const PROBE = { pathExists, readTextFile };

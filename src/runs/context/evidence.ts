@@ -1,12 +1,5 @@
-import {
-  asRecord,
-  type Json,
-  parseJson,
-  readRecord,
-  readRecords,
-  readString,
-  readTexts,
-} from '../../core/guards.ts';
+import { commandIn, fileIn } from '../../clients/tools.ts';
+import { asRecord, type Json, parseJson, readRecord, readRecords, readString } from '../../core/guards.ts';
 import { isAbsolutePath } from '../../core/state-paths.ts';
 import type { SaidOrDone } from '../model/run-log.ts';
 import { policyName } from '../model/tool-policy.ts';
@@ -17,7 +10,6 @@ import { type FileRead, type LineRange, searchHits, shellReads } from './shell-r
 /** A file with the lines of it that were shown, in their order; none: nobody says which. Paths are absolute. */
 export type SeenFile = { readonly path: string; readonly lines: readonly LineRange[] };
 
-const PATH_FIELDS = ['file_path', 'filePath', 'absolute_path', 'path'];
 /** Also what another run has read that was asked by this one. */
 const EXPLORE = /^mcp_+self-generation_+explore$|^self-generation_explore$|^explore$/;
 const HITS_MAX = 20_000;
@@ -56,16 +48,14 @@ export function evidenceReader(cwd: string, real: (path: string) => string = (pa
 
 function readsOfCall(tool: string, input: Json, result: string): FileRead[] {
   if (EXPLORE.test(tool)) return readsOfAnother(result);
-  const path = PATH_FIELDS.map((field) => readString(input, field)).find((value) => value !== undefined);
+  const path = fileIn(input);
   switch (policyName(tool)) {
     case 'read':
       return path === undefined ? [] : [{ path, lines: shownLines(result) ?? askedLines(input) }];
     case 'grep':
       return searchHits(result, path);
-    case 'exec': {
-      const said = input.command ?? input.cmd;
-      return shellReads(Array.isArray(said) ? readTexts(said).join(' ') : String(said ?? ''), result);
-    }
+    case 'exec':
+      return shellReads(String(commandIn(input) ?? ''), result);
     default:
       return [];
   }

@@ -113,7 +113,8 @@ export function inboxMark(requester: string, { inboxMarks }: StatePaths): string
   return `${inboxMarks}/${word.replace(/[^\w-]/gu, '_')}`;
 }
 
-function repositoryOf(path: string, git: GitProbe): string {
+/** The root of the repository that a path is in, from any depth; outside of one the path itself. */
+export function repositoryOf(path: string, git: GitProbe): string {
   let directory = path;
   for (let level = 0; level < LEVELS_MAX && directory !== ''; level++) {
     if (isRepository(directory, git)) return directory;
