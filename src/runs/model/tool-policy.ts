@@ -49,6 +49,9 @@ const SPELLINGS = {
   skill: 'activate_skill',
   grep: 'grep_search search_file_content',
   list: 'list_directory ls',
+  question: 'askuserquestion ask_user request_user_input',
+  plan_enter: 'enterplanmode enter_plan_mode',
+  plan_exit: 'exitplanmode exit_plan_mode',
 };
 
 /** Some clients have these beside what they are a part of: who allows one must not get the whole of it. */
@@ -88,7 +91,7 @@ export function entryProblem(entry: string): string | undefined {
   return isKnown ? undefined : `"${inAscii(entry)}" is no tool: it may be ${ENTRIES}`;
 }
 
-const KNOWN: readonly string[] = [...TOOL_NAMES, ...PARTS, ...ALIASES.keys()];
+const KNOWN: readonly string[] = [...TOOL_NAMES, ...PARTS, ...ALIASES.keys(), ...ALIASES.values()];
 const MCP_TOOL = /^mcp__[a-z0-9_.*-]+$/;
 const ENTRIES = [
   ...TOOL_NAMES,

@@ -28,6 +28,9 @@ const SPELLINGS: readonly (readonly string[])[] = [
   ['skill', 'activate_skill'],
   ['grep', 'grep_search', 'search_file_content'],
   ['list', 'list_directory', 'ls'],
+  ['question', 'askuserquestion', 'ask_user', 'request_user_input'],
+  ['plan_enter', 'enterplanmode', 'enter_plan_mode'],
+  ['plan_exit', 'exitplanmode', 'exit_plan_mode'],
 ];
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'group:fs': ['read', 'write', 'edit', 'apply_patch'],
