@@ -3,6 +3,7 @@ import type { SessionStep } from '../core/conversation.ts';
 import { lookOr, parseJson } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { LineReader } from '../system/lines.ts';
+import type { RecordReader, SessionFormat } from './session-format.ts';
 
 /** Sessions as clients keep them: finding one, and reading it as a conversation. */
 
@@ -31,12 +32,15 @@ export type SessionStore = {
   readonly withId: (id: string, env: Environment) => StoredSession | undefined;
   /** All of them, sub-agents' among them; a fork behind what it was made of. Absent for the client whose transcripts `transcripts/` reads by itself. */
   readonly all?: (env: Environment) => readonly ListedSession[];
-  /** What it says, from its beginning; a record that cannot be read is passed over. */
-  readonly read: (session: StoredSession, env: Environment) => Iterable<SessionStep>;
+  /** The session of this id and those of its sub-agents; absent where nobody learns from a session that still runs. */
+  readonly withAgents?: (id: string, env: Environment) => readonly ListedSession[];
+  /**
+   * What it says, from its beginning; a record that cannot be read is passed over. `sinceMs`: what was written down before
+   * may be left out.
+   */
+  readonly read: (session: StoredSession, env: Environment, sinceMs?: number) => Iterable<SessionStep>;
+  readonly format: SessionFormat;
 };
-
-/** What reads one kind of record; nothing comes of one that is not known. */
-export type RecordReader = { readonly read: (record: unknown) => readonly SessionStep[] };
 
 const LINE_BYTES_MAX = 32 * 1024 * 1024;
 const DECODER = new TextDecoder();

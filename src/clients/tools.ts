@@ -156,24 +156,6 @@ function endOf({ isError, text, code }: EndedCall, { tool }: HookCall): readonly
   return ['PostToolUseFailure', { error: `Exit code ${code}\n${text}`.trim() }];
 }
 
-/** How the clients word that a call was not let through. */
-const REFUSALS: readonly RegExp[] = [
-  /^Permission (?:to|for) .{0,4000} has been denied/s,
-  /^Claude requested permissions to /,
-  /^(?:<tool_use_error>)?File is in a directory that is denied by your permission settings/,
-  /^The user (?:doesn't want to |rejected permission to |has specified a rule which prevents )/,
-  /^Tool execution (?:denied by policy|blocked)/,
-  /^Tool "[^"]{1,200}" not found/,
-  /^Model tried to call unavailable tool /,
-  /^exec_command failed for .{0,4000}\bRejected\(/s,
-  /^(?:exec command|patch) rejected by user/,
-];
-
-/** Whether a policy kept the call back: nothing of the project has failed then, and no hook would be told. */
-export function isRefused(text: string): boolean {
-  return REFUSALS.some((refusal) => refusal.test(text));
-}
-
 /** From the client's own list of changes, or from the patch itself. */
 function patchedFiles(input: Json): HookCall[] {
   const text =

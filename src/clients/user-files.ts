@@ -63,3 +63,8 @@ export function absoluteIn(name: string, env: Environment): string | undefined {
   const path = env[name];
   return path !== undefined && isAbsolutePath(path) ? path : undefined;
 }
+
+/** The block of YAML that a text begins with; empty without one. */
+export function frontmatterOf(text: string): string {
+  return /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text)?.[1] ?? '';
+}

@@ -13,8 +13,11 @@ export type CommandEnd = {
   readonly process?: string | undefined;
 };
 
-/** One thing that was said or done. `ts`: when, ISO 8601 in UTC, where the store says it. */
-export type SessionEntry = { readonly ts?: string | undefined } & Said;
+/**
+ * One thing that was said or done. `ts`: when, ISO 8601 in UTC, where the store says it. `answer`: the answer of the model that
+ * it is a part of, where the store may tell of its calls' results before it has told of all its calls.
+ */
+export type SessionEntry = { readonly ts?: string | undefined; readonly answer?: string | undefined } & Said;
 
 type Said =
   /** The user's own words; a turn begins with them. */

@@ -22,6 +22,8 @@ function pathsBelow(home: string, executable: string) {
     home,
     hooks: `${home}/hooks`,
     binary: `${home}/hooks/${executable}`,
+    /** Of OpenCode: install puts it there. */
+    opencodePlugin: `${home}/opencode-plugin.js`,
     config: `${home}/config.json`,
     manifest: `${home}/install.json`,
     data: `${home}/data`,
@@ -35,6 +37,8 @@ function pathsBelow(home: string, executable: string) {
     hookLog: `${home}/logs/hooks.log`,
     /** Failures around background runs. */
     runsLog: `${home}/logs/runs.log`,
+    /** What the plugin of OpenCode saw and did. */
+    opencodeLog: `${home}/logs/opencode.log`,
     /** The last session whose transcript could not be read. */
     unreadNote: `${home}/logs/unread.json`,
     /** Hook scripts that earlier versions wrote for suggestions. Nothing runs them. */
@@ -52,6 +56,8 @@ function pathsBelow(home: string, executable: string) {
     plans: `${home}/plans`,
     /** Summaries of conversations, as a model gave them; the oldest go. */
     summaries: `${home}/summaries`,
+    /** A file for each session of OpenCode from which something was pruned, or kept from being. */
+    pruned: `${home}/prune`,
   };
 }
 

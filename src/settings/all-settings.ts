@@ -11,6 +11,7 @@ import {
   type Section,
   type Setting,
 } from './hook-settings.ts';
+import { PRUNE_SETTINGS } from './prune-settings.ts';
 import {
   NO_SUCH_SETTING,
   RUN_SETTINGS,
@@ -20,7 +21,7 @@ import {
   takeSetting,
 } from './run-settings.ts';
 
-const SETTINGS = { ...HOOK_SETTINGS, ...RUN_SETTINGS };
+const SETTINGS = { ...HOOK_SETTINGS, ...RUN_SETTINGS, ...PRUNE_SETTINGS };
 
 /** A field that was not taken as it stands: where, what was found, what is used instead. */
 export type ConfigProblem = { readonly key: string; readonly found: unknown; readonly message: string };

@@ -200,6 +200,7 @@ const AGENT = {
       recentN: row(orNull(wholeNumber), null),
       includeSystem: row(orNull(boolean), null),
       maxChars: row(orNull(wholeNumber), null),
+      pruned: row(orNull(boolean), null),
     },
   },
 };
@@ -298,6 +299,7 @@ const CONTEXT = {
     'also what the client itself has put into the conversation',
   ),
   maxChars: row(wholeNumber, HANDOVER_DEFAULTS.maxChars, 'how long it may be; 0: as much as can be taken'),
+  pruned: row(boolean, HANDOVER_DEFAULTS.pruned, 'without results that pruning would not show any more'),
 };
 
 const limits = (who: string) => ({

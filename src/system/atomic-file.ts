@@ -31,27 +31,28 @@ const TEMPORARY_END = /^[0-9a-f-]{36}\.tmp$/;
 /**
  * Replaces a file in one step: a reader, or a crash, sees the old bytes or the new ones, never a part. Symbolic links
  * are followed and stay links. Without `mode` an existing file keeps its mode and owner and a new one gets 0600.
+ * `isDurable: false` does not wait for the disk: after a power failure there may be neither.
  * @throws Error naming the path when it cannot be written; nothing has changed then.
  */
 export function writeFileAtomic(
   path: string,
   bytes: string | Uint8Array,
-  { mode }: { readonly mode?: number } = {},
+  { mode, isDurable = true }: { readonly mode?: number; readonly isDurable?: boolean } = {},
 ): void {
   const target = resolveLinks(path);
   const existing = statOrUndefined(target);
   // A pipe or a device would be gone for everybody, and a link may lead to one of the system's.
   if (existing !== undefined && !existing.isFile())
     throw new Error(`Cannot write "${path}": what stands there is no file`);
-  throughTemporary(target, (temporary) => {
+  const fill = (temporary: string) =>
     withOpenFile(temporary, 'wx', (file) => {
       writeFileSync(file, bytes);
       // With `sudo` the new file would belong to root, and its owner could no longer read it. Only root may give one away.
       if (existing !== undefined) lookOr(() => fchownSync(file, existing.uid, existing.gid), undefined);
       fchmodSync(file, mode ?? (existing ? modeOf(existing) : PRIVATE_FILE_MODE));
-      fsyncSync(file);
+      if (isDurable) fsyncSync(file);
     });
-  });
+  throughTemporary(target, fill, isDurable);
 }
 
 /**
@@ -121,7 +122,7 @@ function makeDirectories(path: string): string[] {
   return missing.filter((directory) => make(directory) !== undefined);
 }
 
-function throughTemporary(target: string, fill: (temporary: string) => void): void {
+function throughTemporary(target: string, fill: (temporary: string) => void, isDurable = true): void {
   const directory = dirname(target);
   const temporary = join(directory, `.${basename(target)}.${randomUUID()}.tmp`);
   try {
@@ -132,7 +133,7 @@ function throughTemporary(target: string, fill: (temporary: string) => void): vo
     throw new Error(`Cannot write "${target}": ${reasonOf(cause)}`, { cause });
   }
   // Makes the rename itself durable. Windows cannot open a directory for this; the file is whole either way.
-  lookOr(() => withOpenFile(directory, 'r', fsyncSync), undefined);
+  if (isDurable) lookOr(() => withOpenFile(directory, 'r', fsyncSync), undefined);
 }
 
 const modeOf = ({ mode }: Stats): number => mode & 0o7777;

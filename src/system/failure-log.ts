@@ -12,17 +12,19 @@ export function logHookFailure(hook: string, message: string, { hookLog }: State
 }
 
 /**
- * Adds one line of JSON to a log. It and its predecessor have at most 256 KiB each. Never throws: what cannot even note
+ * Adds one line to a log, JSON where it is no text. It and its predecessor have at most 256 KiB each. Never throws: what cannot even note
  * its failure still has to end well.
  */
-export function appendToLog(path: string, entry: object): void {
+export function appendToLog(path: string, entry: object | string): void {
   try {
     const fs = process.getBuiltinModule('node:fs');
     fs.mkdirSync(path.slice(0, path.lastIndexOf('/')), { recursive: true, mode: 0o700 });
     const found = fs.statSync(path, { throwIfNoEntry: false });
     if (found?.isFile() === false) return; // A pipe without a reader would never let go of us.
     if ((found?.size ?? 0) > LOG_BYTES_MAX) fs.renameSync(path, `${path}.1`);
-    fs.appendFileSync(path, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+    fs.appendFileSync(path, `${typeof entry === 'string' ? entry : JSON.stringify(entry)}\n`, {
+      mode: 0o600,
+    });
   } catch {
     // There is nowhere left to say it.
   }

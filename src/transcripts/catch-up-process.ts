@@ -1,10 +1,13 @@
 import { rmSync } from 'node:fs';
-import { findSession, type TranscriptSession } from '../clients/claude/transcript-files.ts';
+import { findSession } from '../clients/claude/transcript-files.ts';
 import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
+import type { Client } from '../clients/client.ts';
+import { CLIENTS } from '../clients/clients.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { fingerprint } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { sqliteErrorCode } from '../database/sqlite.ts';
+import { projectAt } from '../hooks/invocation.ts';
 import { tryProcessLock, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject, learnSession } from '../lessons/learn-project.ts';
 import { lookAtRepository } from '../lessons/repository.ts';
@@ -12,22 +15,30 @@ import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import type { FoundFile } from '../system/files.ts';
+import { importSessions, sessionsThere } from './client-sessions.ts';
 import { progressInDatabase, readPlace } from './imports-store.ts';
-import { readSession } from './session-import.ts';
+import { PastContexts, readSession, SessionImport, takingTurns } from './session-import.ts';
 
 const PRIVATE_UMASK = 0o077;
 
+/** A session of a client that has no transcripts: `opencode#ses_…`. */
+const SESSION = /^([a-z]+)#([\w-]+)$/;
+
 /**
- * The process behind `catch-up TRANSCRIPT_PATH [PROJECT_PATH]`: reads what hooks have left of one session, while nobody
- * waits, learns from the whole project, and looks of which repository it is a clone. One for each transcript at a time.
- * Never throws; its failures stand in the hooks' log.
+ * The process behind `catch-up TRANSCRIPT_PATH|CLIENT#SESSION_ID [PROJECT_PATH]`: reads what hooks have left of one session,
+ * while nobody waits, learns from the whole project, and looks of which repository it is a clone. One for each session at
+ * a time. Never throws; its failures stand in the hooks' log.
  */
-export function catchUpProcess([, transcript = '', project]: readonly string[], env: Environment): void {
+export function catchUpProcess([, session = '', project]: readonly string[], env: Environment): void {
   const paths = statePaths(env, process.platform);
   if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1' || !isEnabled(loadConfig(paths))) return;
   process.umask(PRIVATE_UMASK);
   try {
-    catchUpAlone(transcript, { paths, env });
+    const [, name, id = ''] = SESSION.exec(session) ?? [];
+    const client = Object.values(CLIENTS).find((one) => one.name === name);
+    const world = { paths, env };
+    const look = client === undefined ? transcriptOf(session, world) : sessionOf(client, id, world);
+    catchUpAlone(session, look, paths);
     if (project !== undefined) {
       writeDatabase(paths, (db) => {
         learnProject(project, db);
@@ -41,22 +52,24 @@ export function catchUpProcess([, transcript = '', project]: readonly string[], 
 
 type World = { readonly paths: StatePaths; readonly env: Environment };
 
+/** What of a session is unread, in words that change with it; empty when nothing is. `read`: takes it in. */
+type Look = (db: Db) => { readonly unread: string; readonly read: () => void };
+
 /** Leaves the reading to a process that reads already; that one looks once more after it has released the lock. */
-function catchUpAlone(transcript: string, world: World): void {
-  ensurePrivateDirectory(world.paths.data);
-  const lock = `${world.paths.data}/catch-up-${fingerprint(transcript)}.lock`;
+function catchUpAlone(session: string, look: Look, paths: StatePaths): void {
+  ensurePrivateDirectory(paths.data);
+  const lock = `${paths.data}/catch-up-${fingerprint(session)}.lock`;
   let known = '';
   for (;;) {
     const release = tryLock(lock);
     if (release === undefined) return;
     try {
-      known = writeDatabase(world.paths, (db) => readUntilNothingIsNew(transcript, world, db));
+      known = writeDatabase(paths, (db) => readUntilNothingIsNew(look, db));
     } finally {
       rmSync(lock, { force: true });
       release();
     }
-    const left = writeDatabase(world.paths, (db) => describe(newOf(transcript, db)));
-    if (left === known) return;
+    if (writeDatabase(paths, (db) => look(db).unread) === known) return;
   }
 }
 
@@ -70,26 +83,50 @@ function tryLock(file: string): (() => void) | undefined {
   }
 }
 
-/** Returns what stays unread: lines that are being written. */
-function readUntilNothingIsNew(transcript: string, { paths, env }: World, db: Db): string {
-  const sessionId = /([^\\/]+)\.jsonl$/.exec(transcript)?.[1] ?? 'unknown';
+/** Returns what stays unread: what is being written, or cannot be read. */
+function readUntilNothingIsNew(look: Look, db: Db): string {
   let known = '';
   for (;;) {
-    const session = newOf(transcript, db);
-    const left = describe(session);
-    if (session === undefined || left === known) return left;
-    known = left;
-    const how = { paths, env, now: new Date(), budget: new ReadingBudget(), isThorough: true };
-    const { projects } = readSession(session, how, db);
-    for (const project of projects) learnSession(project, sessionId, db);
+    const { unread, read } = look(db);
+    if (unread === known) return known;
+    known = unread;
+    read();
   }
 }
 
-function newOf(main: string, db: Db): TranscriptSession | undefined {
-  const isWanted = ({ path, bytes }: FoundFile) => readPlace(path, db)?.bytesSeen !== bytes;
-  return findSession({ main, isWanted, onUnreadable: () => {} }, progressInDatabase(db));
+function transcriptOf(main: string, { paths, env }: World): Look {
+  const sessionId = /([^\\/]+)\.jsonl$/.exec(main)?.[1] ?? 'unknown';
+  return (db) => {
+    const isWanted = ({ path, bytes }: FoundFile) => readPlace(path, db)?.bytesSeen !== bytes;
+    const session = findSession({ main, isWanted, onUnreadable: () => {} }, progressInDatabase(db));
+    const read = () => {
+      if (session === undefined) return;
+      const how = { paths, env, now: new Date(), budget: new ReadingBudget(), isThorough: true };
+      const { projects } = readSession(session, how, db);
+      for (const project of projects) learnSession(project, sessionId, db);
+    };
+    const files = session?.files ?? [];
+    return { unread: files.map(({ path, seen, bytes }) => `${path} ${seen} ${bytes}`).join('\n'), read };
+  };
 }
 
-function describe(session: TranscriptSession | undefined): string {
-  return (session?.files ?? []).map(({ path, seen, bytes }) => `${path} ${seen} ${bytes}`).join('\n');
+/** Not of a background run: what those do is recorded by whoever runs them. */
+function sessionOf(client: Client, sessionId: string, { paths, env }: World): Look {
+  const contexts = new PastContexts({
+    config: loadConfig(paths),
+    env,
+    projectAt: (at) => projectAt(at, env),
+  });
+  const of = { client, env, sessionId };
+  return (db) => {
+    const read = () => {
+      const budget = new ReadingBudget();
+      const how = { contexts, paths, now: () => new Date(), inTurn: takingTurns(), budget, lookBackBytes: 0 };
+      const run = new SessionImport(how, db);
+      importSessions({ ...of, contexts, ofRuns: new Set(), isAskedFor: () => true }, run, db);
+      for (const project of run.projects) learnSession(project, sessionId, db);
+    };
+    const { changed } = sessionsThere(of, db);
+    return { unread: changed.map(({ id, modifiedMs }) => `${id} ${modifiedMs}`).join('\n'), read };
+  };
 }

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import { type Call, type Happening, OpenCalls, type PassedOverKind } from '../clients/claude/transcript.ts';
+import type { TranscriptPlace } from '../clients/claude/transcript-files.ts';
 import type { Client } from '../clients/client.ts';
+import { isRefused } from '../clients/refusals.ts';
 import type { ListedSession } from '../clients/sessions.ts';
-import { hookEvents, isRefused } from '../clients/tools.ts';
+import { hookEvents } from '../clients/tools.ts';
 import type { SessionStep } from '../core/conversation.ts';
 import { isRecord, type Json, parseJson, readString, reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
@@ -25,20 +27,35 @@ type SessionsImport = {
   readonly isAskedFor: (session: Pick<ListedSession, 'cwd' | 'modifiedMs'>) => boolean;
   /** As in an import of transcripts. */
   readonly ofRuns: ReadonlySet<string>;
+  /** Only the session of this id, and those of its sub-agents. */
+  readonly sessionId?: string | undefined;
 };
+
+/** The sessions that there are, and those of them that have been written to since they were taken in. */
+export function sessionsThere(
+  { client, env, sessionId }: Pick<SessionsImport, 'client' | 'env' | 'sessionId'>,
+  db: Db,
+) {
+  const { all, withAgents } = client.sessions;
+  const found = (sessionId === undefined ? all?.(env) : withAgents?.(sessionId, env)) ?? [];
+  const isChanged = (session: ListedSession) => placeOf(session, client, db)?.bytesSeen !== seenOf(session);
+  return { found, changed: found.filter(isChanged) };
+}
+
+function placeOf({ id }: ListedSession, { name }: Client, db: Db): TranscriptPlace | undefined {
+  return readPlace(`${name}#${id}`, db);
+}
 
 /**
  * Takes in what is new in one client's sessions. A session that has grown is read from its beginning, and what had been
  * taken of it is passed over by its time. Can be repeated, and stopped anywhere. Throws what SQLite throws.
  */
 export function importSessions(
-  { client, env, contexts, ofRuns, isAskedFor }: SessionsImport,
+  { client, env, sessionId, contexts, ofRuns, isAskedFor }: SessionsImport,
   run: SessionImport,
   db: Db,
 ) {
-  const found = client.sessions.all?.(env) ?? [];
-  const placeOf = ({ id }: ListedSession) => readPlace(`${client.name}#${id}`, db);
-  const changed = found.filter((session) => placeOf(session)?.bytesSeen !== seenOf(session));
+  const { found, changed } = sessionsThere({ client, env, sessionId }, db);
   const isOfRun = ({ id, parentId }: ListedSession) => ofRuns.has(id) || ofRuns.has(parentId ?? '');
   const own = changed.filter((session) => !isOfRun(session));
   const wanted = own.filter(isAskedFor);
@@ -46,11 +63,11 @@ export function importSessions(
   let analyses = 0;
   for (const session of wanted) {
     let isWhole = true;
-    const steps = readable(client.sessions.read(session, env), (reason) => {
+    const takenMs = placeOf(session, client, db)?.bytesDone ?? 0;
+    const steps = readable(client.sessions.read(session, env, takenMs), (reason) => {
       isWhole = false;
       unreadable.push({ path: session.path, reason });
     });
-    const takenMs = placeOf(session)?.bytesDone ?? 0;
     const taken = takeSteps(steps, { session, client, takenMs }, { run, contexts });
     if (taken.isAnalysis) analyses++;
     // One of which nothing could be read is looked into again.

@@ -37,6 +37,11 @@ export const dummy: Client = {
     withId: () => SESSION,
     all: () => [{ ...SESSION, cwd: '/home/dev/app', parentId: null, agentType: null }],
     read: () => [{ kind: 'prompt', text: 'Say it.', pictures: [], ts: new Date().toISOString() }],
+    format: {
+      headIn: ({ dummy }) => (typeof dummy === 'string' ? { id: dummy, isOfAgent: false, cwd: undefined } : undefined),
+      reader: () => ({ read: () => [{ kind: 'prompt', text: 'Say it.', pictures: [] }] }),
+      withCalls: (record) => record,
+    },
   },
   route: () => ({ model: null, settings: {}, env: {}, passedOn: [] }),
   permissions: () => ASKS_NEVER,

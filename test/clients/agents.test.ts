@@ -81,7 +81,7 @@ describe('readAgentFiles()', () => {
     writeFileSync(join(directory, 'a.txt'), 'no');
     writeFileSync(join(directory, 'big.md'), 'x'.repeat(300 * 1024));
     symlinkSync(join(directory, 'missing'), join(directory, 'link.md'));
-    expect(readAgentFiles(directory)).toEqual(['a', 'b']);
+    expect(readAgentFiles(directory).map(({ text }) => text)).toEqual(['a', 'b']);
     expect(readAgentFiles(join(directory, 'missing'))).toEqual([]);
   });
 });

@@ -260,7 +260,7 @@ test('nothing that is not known is an error', () => {
     expect(steps.filter(({ kind }) => kind !== 'system' && kind !== 'anew')).toEqual([]);
   }
   expect(stepsOf({ id: 'm', data: {}, parts: [{}, { type: 'tool' }] })).toEqual([
-    { kind: 'call', id: '', tool: '', input: '{}' },
+    { answer: 'm', kind: 'call', id: '', tool: '', input: '{}' },
   ]);
 });
 

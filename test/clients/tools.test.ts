@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { HookCall } from '../../src/clients/client.ts';
-import { type EndedCall, hookCalls, hookEvents, isRefused } from '../../src/clients/tools.ts';
+import { type EndedCall, hookCalls, hookEvents } from '../../src/clients/tools.ts';
 import type { Json } from '../../src/core/guards.ts';
 import { CLIENTS, type ClientName } from '../support/clients.ts';
 
@@ -44,6 +44,8 @@ describe('hookCalls()', () => {
     ['opencode', 'read', {}, [{ tool: 'Read', input: {} }]],
     ['opencode', 'apply_patch', { patchText: PATCH }, [file('Edit', 'src/a.ts'), file('Edit', 'b.md')]],
     ['opencode', 'mcp__x__y', { a: 1 }, [{ tool: 'mcp__x__y', input: { a: 1 } }]],
+    ['opencode', 'my-x_get_all', { a: 1 }, [{ tool: 'mcp__my-x__get_all', input: { a: 1 } }]],
+    ['opencode', 'plan_exit', {}, [{ tool: 'plan_exit', input: {} }]],
   ];
   for (const [client, tool, input, calls] of rows) {
     test(`names ${tool} of ${client} as the hooks do: ${JSON.stringify(input).slice(0, 60)}`, () => {
@@ -90,21 +92,4 @@ describe('hookEvents()', () => {
     expect(eventsOf(patch).map((event) => 'toolUseId' in event && event.toolUseId)).toEqual(ids);
     expect(eventsOf({ ...patch, id: 'call_2' })[0]).not.toMatchObject({ toolUseId: ids[0] });
   });
-});
-
-describe('isRefused()', () => {
-  const rows: [text: string, isRefusal: boolean][] = [
-    ['Permission to use Bash has been denied.', true],
-    ['Tool execution denied by policy. x', true],
-    ['Tool execution blocked: x', true],
-    ['Tool "task" not found. Did you mean one of: x', true],
-    ['The user has specified a rule which prevents you from using this specific tool call.', true],
-    ['Exit code 1\nPermission to use x has been denied', false],
-    ['EACCES: permission denied', false],
-    ['tool not found', false],
-    ['', false],
-  ];
-  for (const [text, isRefusal] of rows) {
-    test(`is ${isRefusal} for ${JSON.stringify(text)}`, () => expect(isRefused(text)).toBe(isRefusal));
-  }
 });

@@ -45,6 +45,7 @@ const cleaned: [text: string, expected: string][] = [
   ['a\u0000b\u0008c\u007fd', 'abcd'],
   ['a\u0085b', 'ab'],
   ['a\u200bb\ufeffc', 'abc'],
+  ['a\u{13430}b\u{1bca0}c', 'abc'],
   ['a\u202eb\u2066c\u200fd\u061ce', 'abcde'],
   ['a\u2028b', 'ab'],
   ['a\u00adb', 'ab'],

@@ -40,7 +40,7 @@ test('readRunSettings() returns the defaults when nothing is set', () => {
       tools: { deny: [], allow: null, isStrict: true, permitted: [] },
       announce: { mode: 'turn', timeoutSeconds: 60, skipOnFailure: true, wake: 'on', wakesMax: 5 },
       budget: { run: noLimit, requester: noLimit, day: noLimit },
-      context: { mode: 'full', recentN: 12, includeSystem: false, maxChars: 0 },
+      context: { mode: 'full', recentN: 12, includeSystem: false, maxChars: 0, pruned: false },
       notifyCommand: null,
       explore: { maxIterations: 15, timeoutSeconds: 600, ...unlimited },
       plan: { maxIterations: 20, timeoutSeconds: 1200, rounds: 10, ...unlimited },
@@ -73,7 +73,7 @@ test('readRunSettings() reads the examples of the seed', () => {
       {
         ...{ id: 'main', name: null, client: null, model: 'opus', thinking: null, workspace: null },
         ...{ agentDir: null, allowAgents: ['*'], tools: { deny: [], allow: null } },
-        context: { mode: null, recentN: null, includeSystem: null, maxChars: null },
+        context: { mode: null, recentN: null, includeSystem: null, maxChars: null, pruned: null },
       },
     ],
     tools: { deny: ['gateway', 'cron'], allow: ['read', 'exec', 'process'], isStrict: true, permitted: [] },

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { appendFileSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, renameSync, statSync, truncateSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { ANALYSIS_MARK } from '../../src/core/told-texts.ts';
 import { readUnreadNote } from '../../src/transcripts/catch-up.ts';
+import { type MadeCall, type MadeSession, PUT } from '../support/client-sessions.ts';
+import { CLIENTS } from '../support/clients.ts';
 import { type Home, hookFailures, readEvents, readRows, temporaryHome } from '../support/home.ts';
-import { type ProcessResult, runHookProcess, runProgram } from '../support/hook-process.ts';
-import { PROJECT } from '../support/payloads.ts';
+import { contextOf, type ProcessResult, runHookProcess, runProgram } from '../support/hook-process.ts';
+import { agentStart, PROJECT } from '../support/payloads.ts';
 import { BINARY } from '../support/program.ts';
 import { insertRow } from '../support/rows.ts';
 import { withDatabase } from '../support/seed.ts';
@@ -451,5 +454,97 @@ describe('calls that an earlier implementation recorded without their ids', () =
     await hook(home, 'Stop');
     const errors = readEvents(home.paths, 'tool_error').map(({ data }) => data.error);
     expect(errors).toEqual(['old', 'no port · npm test']);
+  });
+});
+
+describe('a session of OpenCode that is caught up with by its id', () => {
+  const [MAIN, AGENT, OTHER] = ['ses_main1', 'ses_agent1', 'ses_other1'];
+  const failed: MadeCall = { run: 'npm test', code: 1, prints: 'Error: PORT is not set\n' };
+  const helped: MadeCall = { run: 'PORT=8080 npm test', prints: 'ok\n' };
+  const write = (home: Home, session: Omit<MadeSession, 'cwd'>) =>
+    PUT.opencode({ cwd: PROJECT, ...session }, home.path);
+  const catchUp = (home: Home, ...words: string[]) =>
+    runProgram([BINARY, 'catch-up', ...words], { home: home.path });
+  const taken = (home: Home) =>
+    readEvents(home.paths).map(({ type, sessionId, data }) => [type, sessionId, data.line ?? data.text]);
+
+  test('is taken in with its sub-agents, what is new of it each time, and no other', async () => {
+    using home = temporaryHome();
+    write(home, { id: MAIN, entries: ['Test it.', failed] });
+    write(home, { id: OTHER, entries: ['Something else.', failed] });
+    await catchUp(home, `opencode#${MAIN}`);
+    const first = [
+      ['prompt', MAIN, 'Test it.'],
+      ['tool_error', MAIN, 'npm test'],
+    ];
+    expect(taken(home)).toEqual(first);
+    await catchUp(home, `opencode#${MAIN}`);
+    expect(taken(home)).toEqual(first);
+    write(home, { id: MAIN, entries: ['Test it.', failed, helped] });
+    write(home, { id: AGENT, parent: MAIN, entries: ['AGENT', { run: 'ls src' }] });
+    await catchUp(home, `opencode#${MAIN}`);
+    const later = [
+      ['tool_use', MAIN, 'PORT=8080 npm test'],
+      ['tool_use', MAIN, 'ls src'],
+    ];
+    expect(taken(home).slice(0, 2)).toEqual(first);
+    expect(taken(home).slice(2).sort()).toEqual(later.sort());
+    expect(hookFailures(home.paths)).toEqual([]);
+    expect(readdirSync(home.paths.data).filter((name) => name.endsWith('.lock'))).toEqual([]);
+  });
+
+  test('reads no message again that stood there when it was read', async () => {
+    using home = temporaryHome();
+    write(home, { id: MAIN, entries: ['Test it.', { run: 'ls' }, { run: 'ls src' }, { run: 'ls test' }] });
+    const session = { id: MAIN, path: '', modifiedMs: 0 };
+    const { sessions } = CLIENTS.opencode;
+    const stored = sessions.withId(MAIN, { HOME: home.path }) ?? session;
+    const ends = [...sessions.read(stored, {})].flatMap((step) => (step.kind === 'result' ? step.ts : []));
+    const since = (ts = '') => [...sessions.read(stored, {}, Date.parse(ts))].map((step) => step.kind);
+    expect(since(ends[1])).toEqual(['call', 'result', 'call', 'result']);
+    expect(since(ends[2])).toEqual(['call', 'result']);
+  });
+
+  test('tells the next sub-agent at once what helped, chosen for what it is to do', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ language: 'en' });
+    const fixed = (name: string): MadeCall[] => [
+      { run: `./${name} go`, code: 1, prints: `Error: ${name.toUpperCase()}_KEY is not set\n` },
+      { run: `${name.toUpperCase()}_KEY=1 ./${name} go`, prints: 'ok\n' },
+    ];
+    const names = ['alpha', 'bravo', 'charlie', 'delta', 'echoes', 'foxtrot'];
+    write(home, { id: MAIN, entries: ['Go.', ...names.flatMap(fixed)] });
+    await catchUp(home, `opencode#${MAIN}`);
+    for (const name of ['bravo', 'echoes']) {
+      const task = `Have a look at ${name}.`;
+      const start = { ...agentStart('executor', { cwd: PROJECT, session_id: MAIN }), task };
+      const told = contextOf(await runHookProcess(start, { home: home.path })) ?? '';
+      const [, first = ''] = /- Error: (\w+)_KEY/.exec(told) ?? [];
+      expect(first.toLowerCase()).toBe(name);
+    }
+  });
+
+  test('is where OPENCODE_DB says, absolute or beside the usual one', async () => {
+    using home = temporaryHome();
+    const path = write(home, { id: MAIN, entries: ['Test it.', failed] });
+    for (const own of [`${home.path}/moved.db`, 'named.db']) {
+      const target = own.startsWith('/') ? own : `${dirname(path)}/${own}`;
+      renameSync(path, target);
+      const env = { OPENCODE_DB: own };
+      await runProgram([BINARY, 'catch-up', `opencode#${MAIN}`], { home: home.path, env });
+      expect(taken(home)).toHaveLength(2);
+      withDatabase(home.paths, ({ sqlite }) => sqlite.exec('DELETE FROM events; DELETE FROM imports'));
+      renameSync(target, path);
+    }
+  });
+
+  test('learns nothing where it is switched off, or where there is no such session', async () => {
+    using home = temporaryHome();
+    write(home, { id: MAIN, entries: ['Test it.', failed] });
+    await catchUp(home, 'opencode#ses_nobody');
+    home.writeConfig({ enabled: false });
+    await catchUp(home, `opencode#${MAIN}`);
+    expect(taken(home)).toEqual([]);
+    expect(hookFailures(home.paths)).toEqual([]);
   });
 });

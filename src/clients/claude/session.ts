@@ -3,9 +3,10 @@ import { type Picture, pictureOf, type SessionStep } from '../../core/conversati
 import { isRecord, type Json, lookOr, readRecord, readRecords, readString } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { below, SESSION_ID } from '../reading.ts';
+import { type CallChange, withEach, withText, withValue } from '../session-format.ts';
 import { newestFirst, type SessionStore, stepsIn, storedAt } from '../sessions.ts';
 import { claudeDirectory } from './configuration.ts';
-import { blocksOf, callIn, isOfTheUser, promptIn, queuedPrompt, textIn } from './transcript.ts';
+import { blocksOf, callIn, isOfTheUser, promptIn, queuedPrompt, textIn, timeOf } from './transcript.ts';
 
 /** Nobody goes back behind so many records. */
 const REMEMBERED_MAX = 25_000;
@@ -30,7 +31,10 @@ export class ClaudeSession {
   /** What a record says; nothing for one that is not known. */
   read(record: unknown): SessionStep[] {
     if (!isRecord(record) || (record.isSidechain === true && !this.#isAgent)) return [];
-    const steps = [...this.#steps(record)];
+    const ts = timeOf(record);
+    const answer = record.type === 'assistant' ? readString(readRecord(record, 'message'), 'id') : undefined;
+    const about = { ...(ts !== undefined && { ts }), ...(answer !== undefined && { answer }) };
+    const steps = [...this.#steps(record)].map((step) => ({ ...step, ...about }));
     const uuid = readString(record, 'uuid');
     if (uuid !== undefined) this.#remember(uuid);
     return steps;
@@ -104,12 +108,13 @@ function withoutPointer(text: string): string {
   return at < 0 ? text : text.slice(0, at).trimEnd();
 }
 
+const WRAPPED_ERROR = /^<tool_use_error>([\s\S]*)<\/tool_use_error>$/;
 const REMINDER = '<system-reminder>';
 const REMINDER_END = '</system-reminder>';
 
 /** What a tool has answered, without what the client wraps it in and adds for its model. */
 function outputIn(content: unknown): string {
-  const text = textIn(content).replace(/^<tool_use_error>([\s\S]*)<\/tool_use_error>$/, '$1');
+  const text = textIn(content).replace(WRAPPED_ERROR, '$1');
   let [kept, at] = ['', 0];
   for (;;) {
     const from = text.indexOf(REMINDER, at);
@@ -143,7 +148,37 @@ export const claudeSessions: SessionStore = {
     return newestFirst(projects.flatMap((project) => storedAt(`${project}/${id}${ENDING}`, id)))[0];
   },
   read: ({ path }) => stepsIn(path, new ClaudeSession()),
+  format: {
+    headIn: (record) => {
+      const { type, isSidechain, sessionId: id } = record;
+      if ((type !== 'user' && type !== 'assistant') || typeof id !== 'string') return undefined;
+      return { id, isOfAgent: isSidechain === true, cwd: readString(record, 'cwd') };
+    },
+    reader: () => new ClaudeSession(),
+    withCalls,
+  },
 };
+
+/** What the client shows of a result on its own screen stands beside the message, and stays. */
+function withCalls(record: Json, change: CallChange): Json {
+  const message = readRecord(record, 'message');
+  const content = withEach(message.content, (block) => {
+    const call = callIn(block);
+    if (call !== undefined) return withValue(block, 'input', change.input(call.id, call.input));
+    const id = block.type === 'tool_result' ? readString(block, 'tool_use_id') : undefined;
+    if (id === undefined) return block;
+    return withValue(
+      block,
+      'content',
+      withText(block.content, (text) => {
+        const [, error] = WRAPPED_ERROR.exec(text) ?? [];
+        if (error === undefined) return change.output(id, text);
+        return `<tool_use_error>${change.output(id, error)}</tool_use_error>`;
+      }),
+    );
+  });
+  return withValue(record, 'message', withValue(message, 'content', content));
+}
 
 function projectsIn(env: Environment): string {
   return `${claudeDirectory({ env, agentDir: null })}/projects`;

@@ -4,6 +4,7 @@ import type { Environment } from '../../core/state-paths.ts';
 import { HOOKS, type HookEventName, type HookMode, hooksIn } from '../../hooks/hooks.ts';
 import { findProgram, type RunCommand } from '../../system/run-command.ts';
 import type { McpRegistration } from '../server-entry.ts';
+import { frontmatterOf } from '../user-files.ts';
 
 /** Beside ~/.claude, not in it; in a directory of one's own it is inside. */
 export const claudeServer: McpRegistration = {
@@ -152,8 +153,8 @@ const WRITING_TOOLS: readonly string[] = ['Edit', 'Write', 'MultiEdit', 'Noteboo
 /** What an agent without a `tools` line has to be denied to count as a reader. */
 const INHERITED_WRITING_TOOLS: readonly string[] = ['Edit', 'Write'];
 
-/** The texts of the `.md` files in and below an agents directory, in the order of their names; none when it does not exist. */
-export function readAgentFiles(directory: string): string[] {
+/** The `.md` files in and below an agents directory, in the order of their names; none when it does not exist. */
+export function readAgentFiles(directory: string): { readonly name: string; readonly text: string }[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
@@ -162,7 +163,8 @@ export function readAgentFiles(directory: string): string[] {
     .flatMap((name) => {
       const path = join(directory, name);
       const stats = statSync(path, { throwIfNoEntry: false });
-      return stats?.isFile() && stats.size <= FILE_BYTES_MAX ? [readFileSync(path, 'utf8')] : [];
+      const isRead = stats?.isFile() && stats.size <= FILE_BYTES_MAX;
+      return isRead ? [{ name, text: readFileSync(path, 'utf8') }] : [];
     });
 }
 
@@ -196,9 +198,8 @@ function canWrite(fields: ReadonlyMap<string, readonly string[]>): boolean {
  */
 function frontmatter(text: string): Map<string, string[]> {
   const fields = new Map<string, string[]>();
-  const block = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text)?.[1] ?? '';
   let key = '';
-  for (const line of block.split(/\r?\n/)) {
+  for (const line of frontmatterOf(text).split(/\r?\n/)) {
     const item = /^\s*-\s+(.+)$/.exec(line)?.[1];
     const field = /^([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$/.exec(line);
     if (field !== null) {

@@ -11,6 +11,7 @@ import {
 } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { below, SESSION_ID } from '../reading.ts';
+import { type CallChange, withText, withValue } from '../session-format.ts';
 import {
   type ListedSession,
   newestFirst,
@@ -53,7 +54,7 @@ export class CodexSession {
   }
 
   #item(item: Json): SessionStep[] {
-    const id = readString(item, 'call_id') ?? readString(item, 'id') ?? '';
+    const id = idOf(item);
     switch (item.type) {
       case 'message':
         return this.#message(item);
@@ -94,6 +95,10 @@ export class CodexSession {
   }
 }
 
+function idOf(item: Json): string {
+  return readString(item, 'call_id') ?? readString(item, 'id') ?? '';
+}
+
 const COMMAND_END =
   /^(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:Process running with session ID (\S+)|(?:Process exited with code|Exit code:) (-?\d+))(?:\n(?:Wall time|Original token count|Total output lines): .*)*(?:\nOutput:\n?)?/;
 
@@ -132,7 +137,34 @@ export const codexSessions: SessionStore = {
   withId,
   all: (env) => rolloutsIn(env).toReversed().flatMap(listed),
   read: (session, env) => read(session, env, Number.POSITIVE_INFINITY, FORKS_MAX),
+  format: {
+    headIn: (record) => {
+      const meta = readRecord(record, 'payload');
+      const { source, thread_source, parent_thread_id } = meta;
+      if (record.type !== 'session_meta') return undefined;
+      const isOfAgent = isRecord(source) || thread_source === 'subagent' || parent_thread_id !== undefined;
+      return { id: readString(meta, 'id') ?? '', isOfAgent, cwd: readString(meta, 'cwd') };
+    },
+    reader: () => new CodexSession(),
+    withCalls,
+  },
 };
+
+function withCalls(record: Json, change: CallChange): Json {
+  const item = readRecord(record, 'payload');
+  if (record.type !== 'response_item') return record;
+  const id = idOf(item);
+  const output = withText(item.output, (text) => change.output(id, text));
+  return withValue(record, 'payload', withInput(withValue(item, 'output', output), id, change));
+}
+
+/** Of a tool that takes JSON; what takes a text needs all of it. */
+function withInput(item: Json, id: string, change: CallChange): Json {
+  const input = parseJson(readString(item, 'arguments') ?? '');
+  if (!isRecord(input)) return item;
+  const changed = change.input(id, input);
+  return changed === input ? item : withValue(item, 'arguments', JSON.stringify(changed));
+}
 
 function withId(id: string, env: Environment): StoredSession | undefined {
   if (!SESSION_ID.test(id)) return undefined;

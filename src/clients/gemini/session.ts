@@ -5,6 +5,7 @@ import type { Environment } from '../../core/state-paths.ts';
 import { fingerprint } from '../../core/text.ts';
 import { readRegularFile } from '../../system/files.ts';
 import { below } from '../reading.ts';
+import { type CallChange, withEach, withValue } from '../session-format.ts';
 import {
   type ListedSession,
   newestFirst,
@@ -63,7 +64,8 @@ export class GeminiSession {
     const isKnown = this.#told.has(`${message.type} ${id}`);
     this.#told.add(`${message.type} ${id}`);
     const calls = this.#calls(readRecords(message.toolCalls));
-    return [...(isKnown ? [] : said), ...calls, ...this.#parts(parts, message)];
+    const all = [...(isKnown ? [] : said), ...calls, ...this.#parts(parts, message)];
+    return message.type === 'gemini' ? all.map((step) => ({ ...step, answer: id })) : all;
   }
 
   /** What is said anew has another time than it had, and at times another id. */
@@ -169,7 +171,51 @@ export const geminiSessions: SessionStore = {
       return [...main, ...agents.flatMap((directory) => agentsIn(directory, cwd))];
     }),
   read: ({ path }) => stepsIn(path, new GeminiSession()),
+  format: {
+    headIn: ({ sessionId: id, projectHash, kind }) => {
+      if (typeof id !== 'string' || typeof projectHash !== 'string') return undefined;
+      return { id, isOfAgent: kind === 'subagent', cwd: undefined };
+    },
+    reader: () => new GeminiSession(),
+    withCalls,
+  },
 };
+
+function withCalls(record: Json, change: CallChange): Json {
+  const inMessages = (holder: Json) =>
+    withValue(
+      holder,
+      'messages',
+      withEach(holder.messages, (message) => withCalls(message, change)),
+    );
+  if (isRecord(record.$set)) return withValue(record, '$set', inMessages(record.$set));
+  if (Array.isArray(record.messages)) return inMessages(record);
+  const inParts = (holder: Json, key: string) =>
+    withValue(
+      holder,
+      key,
+      withEach(holder[key], (part) => withPart(part, change)),
+    );
+  const calls = withEach(record.toolCalls, (call) => inParts(withArguments(call, change), 'result'));
+  return withValue(inParts(record, 'content'), 'toolCalls', calls);
+}
+
+function withPart(part: Json, change: CallChange): Json {
+  const { functionCall, functionResponse: result } = part;
+  if (isRecord(functionCall)) return withValue(part, 'functionCall', withArguments(functionCall, change));
+  if (!isRecord(result)) return part;
+  const response = readRecord(result, 'response');
+  const key = readString(response, 'output') === undefined ? 'error' : 'output';
+  const text = readString(response, key);
+  if (text === undefined) return part;
+  const shown = withValue(response, key, change.output(readString(result, 'id') ?? '', text));
+  return withValue(part, 'functionResponse', withValue(result, 'response', shown));
+}
+
+function withArguments(call: Json, change: CallChange): Json {
+  const { args } = call;
+  return isRecord(args) ? withValue(call, 'args', change.input(readString(call, 'id') ?? '', args)) : call;
+}
 
 /** `chats/<id of the main session>/<id>.jsonl` */
 function agentsIn(directory: string, cwd: string | undefined): ListedSession[] {

@@ -50,10 +50,19 @@ export const opencode: Client = {
   command,
   attach: ({ id, kept }) => ({ args: ['--session', id], env: { OPENCODE_DB: databaseIn(kept) } }),
   reader: (start) => new OpencodeReader(start),
-  hookCalls,
+  hookCalls: (call) => hookCalls({ ...call, tool: withServer(call.tool) }),
   sessions: opencodeSessions,
   ...opencodeConfiguration,
 };
+
+/** The client's own that are named like the tool of a server. */
+const UNDERSCORED = ['apply_patch', 'plan_enter', 'plan_exit'];
+
+/** A server's tool as other clients call it; here it is `<server>_<tool>`. */
+function withServer(tool: string): string {
+  const isOwn = UNDERSCORED.includes(tool) || tool.startsWith('mcp__');
+  return isOwn ? tool : tool.replace(/^([^_]+)_/, 'mcp__$1__');
+}
 
 /** Never for a child, said once more. */
 const DENIED = ['task', 'skill', 'question', 'plan_enter', 'plan_exit', 'doom_loop', 'lsp'];

@@ -157,10 +157,7 @@ const READING = ['read', 'grep', 'glob', 'list'] as const;
 function permissions(user: ClientUser): Permissions {
   const config = opencodeConfig(user);
   const agent = readRecord(readRecord(config, 'agent'), readString(config, 'default_agent') ?? 'build');
-  const byTool = (all: unknown) => (isRecord(all) ? all : all === undefined ? {} : { '*': all });
-  const said = [config, agent]
-    .flatMap((one) => [switchedOff(one), byTool(one.permission)])
-    .reduce(merged, {});
+  const said = saidOfTools(config, agent);
   if (Object.values(said).every((value) => value === 'allow')) return { mode: 'all', allow: [], deny: [] };
   const rulesFor = (tool: string) => rulesOf(tool, said[tool] ?? said['*'] ?? 'allow');
   const rules = TOOLS.flatMap(rulesFor);
@@ -171,6 +168,12 @@ function permissions(user: ClientUser): Permissions {
       action === 'allow' || (isBare && action === 'ask') ? [] : [text],
     ),
   };
+}
+
+/** What configurations say of tools, the later being the stronger: an action for each, or for patterns of its calls. */
+export function saidOfTools(...configs: readonly Json[]): Json {
+  const byTool = (all: unknown) => (isRecord(all) ? all : all === undefined ? {} : { '*': all });
+  return configs.flatMap((one) => [switchedOff(one), byTool(one.permission)]).reduce(merged, {});
 }
 
 /** An older way to say it; one permission is for all tools that write. */

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../../clients/client.ts';
 import { clientNamed } from '../../clients/clients.ts';
-import { isRefused } from '../../clients/tools.ts';
+import { isRefused } from '../../clients/refusals.ts';
 import { type Json, readTexts } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { AgentEvent, ExitCodes, HookCall } from '../../clients/client.ts';
 import { clientNamed } from '../../clients/clients.ts';
-import { type EndedCall, hookEvents, isRefused } from '../../clients/tools.ts';
+import { isRefused } from '../../clients/refusals.ts';
+import { type EndedCall, hookEvents } from '../../clients/tools.ts';
 import type { Json } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText, fingerprint } from '../../core/text.ts';
