@@ -1,7 +1,8 @@
 /**
- * Builds `dist/self-generation`, the one binary, and `dist/node/<hook>.mjs`, the hooks for Node.
+ * Builds `dist/self-generation`, the one binary, `dist/node/<hook>.mjs`, the hooks for Node, and
+ * `dist/opencode-plugin.js`, the plugin of OpenCode.
  *
- *   bun scripts/build.ts             both, for this machine
+ *   bun scripts/build.ts             all of them, for this machine
  *
  * The two no-autoload switches are a security matter: by default a compiled program runs the `preload` of a
  * bunfig.toml and reads the .env of the directory it is started in, and a hook is started in other people's
@@ -39,7 +40,10 @@ export async function compile(entrypoint: string, outfile: string): Promise<void
       // it was told to change to another one. This one is where it stands; without /proc a compiled program does not run.
       execArgv: process.platform === 'linux' ? ['--cwd=/proc/self/cwd'] : [],
     },
-    define: { SELF_GENERATION_VERSION: JSON.stringify(await version()) },
+    define: {
+      SELF_GENERATION_VERSION: JSON.stringify(await version()),
+      SELF_GENERATION_OPENCODE_PLUGIN: JSON.stringify(await bundlePlugin()),
+    },
   });
   if (!result.success) throw new AggregateError(result.logs, `Cannot compile "${entrypoint}"`);
 }
@@ -89,6 +93,21 @@ export async function buildNodeHooks(folder: string): Promise<void> {
   for (const { name } of HOOKS) await Bun.write(`${folder}/${name}.mjs`, text);
 }
 
+/** The plugin of OpenCode, whose Bun runs it: one text that needs no other. Throws with the bundler's messages. */
+async function bundlePlugin(): Promise<string> {
+  const result = await Bun.build({
+    entrypoints: [`${import.meta.dir}/../src/opencode-plugin.ts`],
+    target: 'bun',
+    format: 'esm',
+    minify: true,
+    define: { SELF_GENERATION_VERSION: JSON.stringify(await version()) },
+  });
+  const [bundle] = result.outputs;
+  if (!result.success || bundle === undefined)
+    throw new AggregateError(result.logs, 'Cannot bundle the plugin of OpenCode');
+  return bundle.text();
+}
+
 async function version(): Promise<string> {
   const { version } = (await Bun.file(`${import.meta.dir}/../package.json`).json()) as { version: string };
   return version;
@@ -99,5 +118,6 @@ if (import.meta.main) {
   const startedMs = performance.now();
   await compile('src/main.ts', 'dist/self-generation');
   await buildNodeHooks('dist/node');
-  console.log(`Built dist/self-generation and dist/node in ${Math.round(performance.now() - startedMs)} ms`);
+  await Bun.write('dist/opencode-plugin.js', await bundlePlugin());
+  console.log(`Built dist in ${Math.round(performance.now() - startedMs)} ms`);
 }

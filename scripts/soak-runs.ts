@@ -412,8 +412,15 @@ function outcomeWords(outcomes: Record<string, number>): string {
 }
 
 const { values } = parseArgs({
-  options: { runs: { type: 'string' }, program: { type: 'string' }, seed: { type: 'string' } },
+  options: {
+    ...{ runs: { type: 'string' }, program: { type: 'string' }, seed: { type: 'string' } },
+    help: { type: 'boolean' },
+  },
 });
+if (values.help) {
+  console.log('bun scripts/soak-runs.ts [--runs 1000] [--program FILE] [--seed 1]');
+  process.exit();
+}
 const program = resolve(await programOr(values.program, 'dist/soak'));
 const { next } = random(Number(values.seed ?? 1));
 process.exitCode = (await soak(program, Number(values.runs ?? 1000), next)) ? 0 : 1;

@@ -44,7 +44,11 @@ export type HookEvent = EventBase &
         readonly name: 'PostToolBatch';
         readonly calls: readonly (ToolCall & { readonly response: string })[];
       }
-    | { readonly name: 'SubagentStart' }
+    | {
+        readonly name: 'SubagentStart';
+        /** What it is to do, where whoever starts it says so with the event. */
+        readonly task?: string | undefined;
+      }
     | { readonly name: 'SubagentStop'; readonly agentTranscriptPath?: string | undefined }
     | { readonly name: 'Stop' }
     | { readonly name: 'SessionStart'; readonly source: string }

@@ -1,5 +1,5 @@
 import { pathExists } from '#runtime';
-import { isRecord } from '../core/guards.ts';
+import { isRecord, readString } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { hasUnreadResults } from '../database/events.ts';
@@ -74,7 +74,7 @@ export async function runHook(value: unknown, name: string | undefined, host: Ho
     name === undefined ? isRecord(value) && value.hook_event_name === 'SubagentStart' : name === HOT_HOOK;
   if (!isHot) return (await host.chunks.writePath()).serve(value, name, host);
   if (!isRecord(value)) return false;
-  const event = readEventBase(value, 'SubagentStart');
+  const event = { ...readEventBase(value, 'SubagentStart'), task: readString(value, 'task') };
   const context = contextFor(event, host);
   if (context === undefined) return true;
   const run = { ...host, event };
@@ -118,9 +118,9 @@ function lookAndDecide(
         shortcoming = db && judge?.(db);
         return shortcoming === undefined ? db : undefined;
       };
-      // What PreToolUse has left for this sub-agent.
+      // Else what PreToolUse has left for this sub-agent.
       const taskOf = ({ sessionId, agentType }: EventBase) =>
-        readTask({ sessionId, agentType: agentType ?? '' }, run.paths);
+        run.event.task ?? readTask({ sessionId, agentType: agentType ?? '' }, run.paths);
       return decideSubagentStart(run.event, { ...context, knowledge, taskOf });
     }, run),
   );

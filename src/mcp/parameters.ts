@@ -55,6 +55,7 @@ export const CONTEXT_PARAMETER = z
       recentN: fromZero,
       includeSystem: z.boolean().optional(),
       maxChars: fromZero,
+      pruned: z.boolean().optional(),
       session: z.string().optional(),
     }),
   ])

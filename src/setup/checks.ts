@@ -192,9 +192,9 @@ export function checkTranscripts({ paths, now }: Pick<CheckWorld, 'paths' | 'now
   );
 }
 
-const LOG_DAYS = 7;
+export const LOG_DAYS = 7;
 const SHOWN_MAX = 3;
-const MS_PER_DAY = 86_400_000;
+export const MS_PER_DAY = 86_400_000;
 
 /** Whether hooks have logged failures recently. */
 export function checkHookLog({ paths: { hookLog }, now }: CheckWorld): Finding {

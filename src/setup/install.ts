@@ -7,7 +7,8 @@ import {
   readAgentFiles,
   writingAgents,
 } from '../clients/claude/setup.ts';
-import { isRecord, reasonOf } from '../core/guards.ts';
+import { writingSubAgents } from '../clients/opencode/agents.ts';
+import { isRecord, lookOr, readTexts, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookEventName, HookMode } from '../hooks/hooks.ts';
 import { readPath } from '../settings/all-settings.ts';
@@ -33,7 +34,14 @@ import {
   mergeManifest,
   type Place,
 } from './manifest.ts';
-import { type McpReport, type McpRequest, registerMcp } from './mcp-registration.ts';
+import {
+  type McpReport,
+  type McpRequest,
+  mcpFile,
+  type PluginReport,
+  registerMcp,
+  registerPlugin,
+} from './mcp-registration.ts';
 import {
   hasHook,
   inspectHooks,
@@ -61,6 +69,8 @@ export type InstallOptions = {
   readonly hooks?: HookMode | undefined;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
   readonly mcp?: McpRequest | undefined;
+  /** Whether OpenCode is to load our plugin; undefined: as an earlier install did. */
+  readonly opencode?: true | undefined;
   /** `X.Y.Z`: taken instead of asking the client. */
   readonly clientVersion?: string | undefined;
   readonly run: RunCommand;
@@ -76,6 +86,7 @@ export type InstallReport =
       readonly hooks: HookMode;
       readonly clientVersion: string | undefined;
       readonly mcp: McpReport;
+      readonly opencode: PluginReport;
       /** Nothing had to be changed. */
       readonly upToDate: boolean;
     }
@@ -128,18 +139,26 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
     const registering = { request: options.mcp, place, earlier, work, now };
     const { records, directories: made, ...mcp } = registerMcp(registering);
+    const plugin = registerPlugin({ ...registering, request: options.opencode }, records);
     saveManifest(paths.manifest, work, {
       version: 1,
       installedAt: now().toISOString(),
       binary: paths.binary,
-      createdDirectories: [...directories.created, ...settings.directories, ...made].sort(),
+      createdDirectories: [
+        ...directories.created,
+        ...settings.directories,
+        ...made,
+        ...plugin.directories,
+      ].sort(),
       modesBefore: directories.modesBefore,
       ownsHome,
       settings: [settings.record],
       configWritten,
       mcp: records.length === 0 ? undefined : records,
+      plugin: plugin.records.length === 0 ? undefined : plugin.records,
       hooks: mode === 'per-call' ? mode : undefined,
     });
+    const { isRegistered, refused } = plugin;
     return {
       kind: 'done',
       steps: work.steps,
@@ -147,6 +166,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
         ...clientWarnings(client, mode),
         ...settingsWarnings(text ?? '', registration),
         ...mcp.refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`),
+        ...(refused ? [`The plugin is not registered in "${refused.path}": ${refused.reason}.`] : []),
         ...work.steps.flatMap(({ what, change, note }) =>
           what === 'config' && change === 'unchanged' && note ? [`${paths.config}: ${note}`] : [],
         ),
@@ -155,6 +175,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       hooks: mode,
       clientVersion,
       mcp,
+      opencode: { isRegistered, ...(refused && { refused }) },
       upToDate: work.steps.every(({ change }) => change === 'unchanged' || change === 'kept'),
     };
   } catch (error) {
@@ -223,10 +244,17 @@ function copyBinary(source: string, target: string, { dryRun, steps, undo }: Wor
 const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
 
 /** Existing settings are the user's and are not changed: returns the commands that would, if an answer asks for it. */
-function keptNote(path: string, { analysisOnSessionEnd, lessonsModel, wake }: InstallOptions) {
-  const value = parseSettings(readPlainFile(path).toString());
-  if (!isRecord(value) || readPath(value, 'subagentContext.agents') === undefined) return NO_AGENTS;
-  const answers = { analysisOnSessionEnd, 'lessons.model': lessonsModel, 'announce.wake': wake };
+function keptNote(place: Place, options: InstallOptions) {
+  const value = parseSettings(readPlainFile(place.paths.config).toString());
+  const named = isRecord(value) ? readPath(value, 'subagentContext.agents') : undefined;
+  if (named === undefined) return NO_AGENTS;
+  const { analysisOnSessionEnd, lessonsModel, wake } = options;
+  const agents = [...new Set([...readTexts(named), ...opencodeAgents(place, options)])];
+  const areMore = agents.length > readTexts(named).length;
+  const answers = {
+    'subagentContext.agents': areMore ? `'${JSON.stringify(agents)}'` : undefined,
+    ...{ analysisOnSessionEnd, 'lessons.model': lessonsModel, 'announce.wake': wake },
+  };
   const commands = Object.entries(answers)
     .filter(([, answer]) => answer !== undefined)
     .map(([key, answer]) => `self-generation config set ${key} ${answer}`);
@@ -238,13 +266,13 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   const { projectDirectory, analysisOnSessionEnd, lessonsModel, wake, now } = options;
   const { config: path, backups } = place.paths;
   if (existsSync(path)) {
-    const note = keptNote(path, options);
+    const note = keptNote(place, options);
     work.steps.push({ what: 'config', path, change: 'unchanged', ...(note && { note }) });
     return undefined;
   }
   const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];
-  const own = writingAgents(directories.flatMap(readAgentFiles));
-  const agents = [...new Set(['general-purpose', ...own])];
+  const own = writingAgents(directories.flatMap(readAgentFiles).map(({ text }) => text));
+  const agents = [...new Set(['general-purpose', ...own, ...opencodeAgents(place, options)])];
   const [lessons, announce] = [lessonsModel && { model: lessonsModel }, wake && { wake }];
   const settings = { subagentContext: { agents }, lessons, analysisOnSessionEnd, announce };
   const text = `${JSON.stringify(settings, null, 2)}\n`;
@@ -257,6 +285,18 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
     if (error instanceof Refused) return undefined; // Somebody else writes it, and every setting has its default.
     throw error;
   }
+}
+
+/** The user's own of OpenCode, if its plugin is asked for. It reads both spellings of the folder. */
+function opencodeAgents(place: Place, { opencode, projectDirectory }: InstallOptions): string[] {
+  if (!opencode) return [];
+  const { path, directory } = mcpFile('opencode', place);
+  const folders = [directory, join(projectDirectory, '.opencode')].flatMap((one) => [
+    join(one, 'agent'),
+    join(one, 'agents'),
+  ]);
+  const config = lookOr(() => readText(path), undefined) ?? '{}';
+  return writingSubAgents(config, folders.flatMap(readAgentFiles));
 }
 
 /** The earlier manifest is read again: another install may have ended since this one began. */

@@ -234,19 +234,24 @@ export function jsonEntry(entry: ServerEntry, fresh: Json) {
 function withoutEntry(text: string, entry: ServerEntry, original = ''): string {
   const value = propertyValue(parseDocument(text).root, entry.holder, entry.name);
   if (value?.parent === undefined || !entry.isOurs(jsonOf(value))) return text;
-  const without = reparse(removeNode(text, value.parent));
-  const before = orRefused(() => parseDocument(original));
-  const hadHolder = 'root' in before && propertyValue(before.root, entry.holder) !== undefined;
-  const holder = hadHolder ? undefined : blankProperty(without, entry.holder);
-  return holder === undefined ? without.text : reparse(removeNode(without.text, holder)).text;
+  return withoutBlank(removeNode(text, value.parent), entry.holder, original);
 }
 
-/** The property, when nothing but white space stands in its object. */
+/** The text without this object or list, if nothing but white space stands in it and it was not in the original. */
+export function withoutBlank(text: string, key: string, original: string): string {
+  const document = reparse(text);
+  const before = orRefused(() => parseDocument(original));
+  const hadHolder = 'root' in before && propertyValue(before.root, key) !== undefined;
+  const holder = hadHolder ? undefined : blankProperty(document, key);
+  return holder === undefined ? text : reparse(removeNode(text, holder)).text;
+}
+
+/** The property, when nothing but white space stands in its object or list. */
 function blankProperty({ text, root }: Document, key: string): Node | undefined {
-  const object = propertyValue(root, key);
-  if (object?.type !== 'object') return undefined;
-  const inside = text.slice(object.offset + 1, object.offset + object.length - 1);
-  return inside.trim() === '' ? object.parent : undefined;
+  const holder = propertyValue(root, key);
+  if (holder?.type !== 'object' && holder?.type !== 'array') return undefined;
+  const inside = text.slice(holder.offset + 1, holder.offset + holder.length - 1);
+  return inside.trim() === '' ? holder.parent : undefined;
 }
 
 function withEntry(document: Document, { holder, name, wanted }: ServerEntry): string {

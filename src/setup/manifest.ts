@@ -66,6 +66,8 @@ const MANIFEST = z.object({
     .array(FILE_RECORD.extend({ client: z.enum([...CLIENT_NAMES, 'command', 'stop']) }))
     .readonly()
     .optional(),
+  /** One for each configuration of OpenCode that loads our plugin; none without `install --opencode`. */
+  plugin: z.array(FILE_RECORD).readonly().optional(),
   /** How the hooks are registered, where it is not the usual way. */
   hooks: z.literal('per-call').optional().catch(undefined),
 });
@@ -108,6 +110,7 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
     others: typeof records = [],
   ) => records.filter(({ path }) => !others.some((other) => other.path === path));
   const mcp = [...without(earlier.mcp, now.mcp), ...(now.mcp ?? [])];
+  const plugin = [...without(earlier.plugin, now.plugin), ...(now.plugin ?? [])];
   return {
     ...now,
     installedAt: earlier.installedAt,
@@ -118,6 +121,7 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
     settings: [...without(earlier.settings, now.settings), ...now.settings],
     configWritten: now.configWritten ?? earlier.configWritten,
     mcp: mcp.length === 0 ? undefined : mcp,
+    plugin: plugin.length === 0 ? undefined : plugin,
   };
 }
 

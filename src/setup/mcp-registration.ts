@@ -12,7 +12,7 @@ import { HANDED_ON, nameOf, type ServerUser } from '../clients/server-entry.ts';
 import { MCP_SERVER_NAME } from '../clients/tools.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { isRecord, type Json, lookOr, reasonOf } from '../core/guards.ts';
-import { realPath, resolveLinks } from '../system/atomic-file.ts';
+import { realPath, resolveLinks, writeFileAtomic } from '../system/atomic-file.ts';
 import {
   type EditedFile,
   editFile,
@@ -28,20 +28,23 @@ import {
 } from './file-plan.ts';
 import { jsonEntry } from './json-file.ts';
 import type { Manifest, McpRecord, Place } from './manifest.ts';
+import { PLUGIN_TEXT, pluginEntry, pluginPath } from './opencode-plugin.ts';
 import { ownerOf } from './settings-file.ts';
 import { readTomlEntry, removeTomlEntry, setTomlEntry } from './toml-entry.ts';
 
 /** With which clients: these, or all that are there. */
 export type McpRequest = readonly ClientName[] | 'all';
 
+type RefusedFile = { readonly path: string; readonly reason: string };
+
 export type McpReport = {
   readonly registered: readonly ClientName[];
-  readonly refused: readonly { readonly path: string; readonly reason: string }[];
+  readonly refused: readonly RefusedFile[];
 };
 
-type Registering = {
+type Registering<Request = McpRequest> = {
   /** Undefined: only those that an earlier install registered with. */
-  readonly request: McpRequest | undefined;
+  readonly request: Request | undefined;
   readonly place: Place;
   readonly earlier: Manifest | undefined;
   readonly work: Work;
@@ -79,6 +82,53 @@ export function titlesOf(clients: readonly ClientName[]): string {
   return clients.map((client) => clientNamed(client).title).join(', ');
 }
 
+export type PluginReport = { readonly isRegistered: boolean; readonly refused?: RefusedFile };
+
+/**
+ * Puts the plugin of OpenCode into our directory and its entry into OpenCode's configuration. `mcp`: what has just been
+ * registered, maybe in the same file.
+ */
+export function registerPlugin(
+  { request, place, earlier, work, now }: Registering<true>,
+  mcp: readonly McpRecord[],
+) {
+  const file = mcpFile('opencode', place, pluginPath(mcpFile('opencode', place).path));
+  const recorded =
+    earlier?.plugin?.some(({ path }) => pluginPath(path) === file.path) && existsSync(file.path);
+  const none = { isRegistered: false, records: [], directories: [], refused: undefined };
+  if (!request && !recorded) return none;
+  try {
+    const { set } = pluginEntry(place);
+    set(readText(file.path)); // Refuses before anything is changed.
+    writePlugin(place.paths.opencodePlugin, work);
+    const known = [...mcp, ...recordsIn(earlier)].find(({ path }) => path === file.path);
+    const edit = { path: file.path, what: 'plugin', edit: set, holdsOurs: file.holdsOurs, known } as const;
+    const { record, directories } = editFile(edit, { backups: place.paths.backups, now, work });
+    const { path, before, writtenSha256 } = record;
+    const records = [{ path, before, writtenSha256 }];
+    return { ...none, isRegistered: true, records, directories };
+  } catch (error) {
+    return { ...none, refused: { path: file.path, reason: reasonOf(error) } };
+  }
+}
+
+function writePlugin(path: string, { dryRun, steps }: Work): void {
+  const standing = readText(path);
+  const isSame = standing === PLUGIN_TEXT;
+  steps.push({
+    what: 'script',
+    path,
+    change: isSame ? 'unchanged' : standing === undefined ? 'created' : 'updated',
+  });
+  if (!dryRun && !isSame) writeFileAtomic(path, PLUGIN_TEXT, { mode: 0o600 });
+}
+
+/** One file may have two; that of the plugin, which is written last, says how it is now. */
+function recordsIn(manifest: Manifest | undefined): readonly McpRecord[] {
+  const ofPlugin = (manifest?.plugin ?? []).map((record) => ({ ...record, client: 'opencode' as const }));
+  return [...ofPlugin, ...(manifest?.mcp ?? [])];
+}
+
 function clientsMeant({ request, place, earlier }: Registering): readonly ClientName[] {
   if (request !== undefined) return request === 'all' ? clientsThere(place) : request;
   const recorded = (earlier?.mcp ?? []).map(({ path }) => path).filter((path) => existsSync(path));
@@ -87,11 +137,11 @@ function clientsMeant({ request, place, earlier }: Registering): readonly Client
 
 function registerWith(client: McpClient, { place, earlier, work, now }: Registering): EditedFile {
   const file = mcpFile(client, place);
-  const known = earlier?.mcp?.find(({ path }) => path === file.path);
+  const known = recordsIn(earlier).find(({ path }) => path === file.path);
   const edit = (text: string | undefined) => file.set(text, (one) => known?.writtenSha256 === sha256(one));
-  const holdsOurs = (text: string) => file.isOurs(file.read(text));
+  const { path, holdsOurs } = file;
   const outcome = editFile(
-    { path: file.path, what: 'mcp', name: `mcp-${client}`, edit, holdsOurs, known },
+    { path, what: 'mcp', name: `mcp-${client}`, edit, holdsOurs, known },
     { backups: place.paths.backups, now, work },
   );
   if (!isCommand(client)) return outcome;
@@ -101,18 +151,23 @@ function registerWith(client: McpClient, { place, earlier, work, now }: Register
 type Known = Pick<McpRecord, 'client' | 'path'> & Partial<McpRecord>;
 
 /**
- * Plans to remove our server from every recorded file and from those of this environment's clients, since an interrupted
+ * Plans to remove our server and our plugin from every recorded file and from those of this environment's clients, since an interrupted
  * install has recorded nothing. @throws UnreadableFile, RefusedRemoval
  */
 export function planMcpRemoval(place: Place, manifest: Manifest | undefined): FileChange[] {
-  const planFor = (one: Known) => planRestore(one, 'mcp', mcpFile(one.client, place, one.path));
-  const recorded: readonly Known[] = manifest?.mcp ?? [];
-  const others = [...CLIENT_NAMES, ...COMMAND_CLIENTS]
-    .map((client): Known => {
-      const { path } = mcpFile(client, place);
-      return { client, path, ...(isCommand(client) && { before: { kind: 'absent' } }) };
-    })
-    .filter(({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)));
+  const hasPlugin = ({ path }: Known) => manifest?.plugin?.some((one) => one.path === path) === true;
+  const planFor = (one: Known) =>
+    planRestore(one, hasPlugin(one) ? 'plugin' : 'mcp', mcpFile(one.client, place, one.path));
+  const recorded = recordsIn(manifest);
+  const usual = [...CLIENT_NAMES, ...COMMAND_CLIENTS].map((client): Known => {
+    const { path } = mcpFile(client, place);
+    return { client, path, ...(isCommand(client) && { before: { kind: 'absent' } }) };
+  });
+  const path = pluginPath(mcpFile('opencode', place).path);
+  const hasOwn = !usual.some((one) => one.path === path);
+  const others = [...usual, ...(hasOwn ? [{ client: 'opencode', path } as const] : [])].filter(
+    ({ path }) => !recorded.some((one) => realPath(one.path) === realPath(path)),
+  );
   // Files of which nothing is known, and in which nothing is seen to be ours, are nobody's business here.
   const changed = others.flatMap((one) => {
     const plan = orRefused(() => planFor(one));
@@ -146,6 +201,8 @@ type McpFile = Removal & {
   readonly read: (text: string) => unknown;
   /** Whether an entry starts our program, or is our command. */
   readonly isOurs: (entry: unknown) => boolean;
+  /** Whether a text has our server in it, or our plugin, or is our command. */
+  readonly holdsOurs: (text: string) => boolean;
   /** Variables that a provider of the user's takes a key from, and that the client does not hand on to such an entry. */
   readonly heldBack: (entry: Json) => readonly string[];
 };
@@ -157,7 +214,8 @@ export function mcpFile(client: McpClient, owner: Place, known?: string): McpFil
     const { claudeDirectory: directory } = user;
     const name = COMMANDS[client];
     const path = known ?? join(directory, 'commands', `${name}.md`);
-    return { path, directory, heldBack: () => [], read: (text) => text, ...commandEdits(commandText(name)) };
+    const edits = commandEdits(commandText(name));
+    return { path, directory, heldBack: () => [], read: (text) => text, ...edits, holdsOurs: edits.isOurs };
   }
   const { place, format, holder, fresh = {}, entry: entryFor, holdsBack } = clientNamed(client).server;
   const { directory, path } = place(user);
@@ -170,18 +228,26 @@ export function mcpFile(client: McpClient, owner: Place, known?: string): McpFil
   });
   const isOurs = recogniser(owner);
   const entry = { holder, name: MCP_SERVER_NAME, wanted, isOurs };
-  return {
-    path: known ?? path,
-    directory,
-    isOurs,
-    heldBack: (standing) => configured.filter((name) => !handsOn(standing, name)),
-    ...(format === 'toml'
+  const edits: Removal & Pick<McpFile, 'set' | 'read'> =
+    format === 'toml'
       ? {
           set: (text) => setTomlEntry(text, entry),
           remove: (text) => removeTomlEntry(text, entry),
           read: (text) => readTomlEntry(text, entry),
         }
-      : jsonEntry(entry, fresh)),
+      : jsonEntry(entry, fresh);
+  const plugin = client === 'opencode' ? pluginEntry(owner) : undefined;
+  return {
+    path: known ?? path,
+    directory,
+    isOurs,
+    heldBack: (standing) => configured.filter((name) => !handsOn(standing, name)),
+    ...edits,
+    remove: (text, original) => {
+      const rest = edits.remove(text, original);
+      return plugin?.remove(rest, original) ?? rest;
+    },
+    holdsOurs: (text) => isOurs(edits.read(text)) || plugin?.isIn(text) === true,
   };
 }
 

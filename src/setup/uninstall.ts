@@ -58,8 +58,8 @@ const TASK_NAMES = /^[0-9a-z]{1,4}\.json$/;
 const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$`);
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
-  /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
-const LOG_NAMES = /^(hooks|runs)\.log(\.|$)|^unread\.json$/;
+  /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
+const LOG_NAMES = /^(hooks|runs|opencode)\.log(\.|$)|^unread\.json$/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db|^catch-up-\w+\.lock/;
 const RUN_AGAIN = 'Correct that and run the command again.';
 const PREDECESSOR_BACK =
@@ -108,7 +108,8 @@ export function uninstall(options: UninstallOptions): UninstallReport {
   } catch (error) {
     if (!(error instanceof RefusedRemoval)) return failed('uninstall', reasonOf(error));
     const { what, path } = error.file;
-    return failed(`take ${what === 'mcp' ? 'the MCP server' : 'the hooks'} out of "${path}"`, error.message);
+    const ours = { mcp: 'the MCP server', plugin: 'the plugin' }[String(what)] ?? 'the hooks';
+    return failed(`take ${ours} out of "${path}"`, error.message);
   }
 }
 
@@ -156,6 +157,7 @@ function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Own
 function removeInstalled(removal: Uninstall): void {
   const { paths, manifest, dryRun } = removal;
   remove(paths.binary, 'binary', removal);
+  remove(paths.opencodePlugin, 'script', removal);
   removeNamed(paths.scripts, SCRIPT_FILE, 'script', removal);
   if (!dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);
   removeNamed(paths.backups, BACKUP_NAMES, 'backup', removal);
@@ -168,7 +170,8 @@ function removeInstalled(removal: Uninstall): void {
 }
 
 function reportKept({ paths, manifest, steps }: Uninstall): void {
-  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees, plans, summaries } = paths;
+  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees, plans, summaries, pruned } =
+    paths;
   const text = fileText(config);
   if (text !== undefined && text !== manifest?.configWritten) {
     const note = manifest?.configWritten === undefined ? 'install did not write it' : 'you have changed it';
@@ -182,6 +185,7 @@ function reportKept({ paths, manifest, steps }: Uninstall): void {
   keep([runs, inboxMarks], 'of background sub-agents; --purge removes it');
   keep([plans], 'your plans; --purge removes them');
   keep([summaries], 'summaries of conversations; --purge removes them');
+  keep([pruned], 'what was pruned from sessions of OpenCode; --purge removes it');
   keep([worktrees], 'working trees of sub-agents; --purge removes those without work of their own');
 }
 

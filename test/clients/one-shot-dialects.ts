@@ -13,7 +13,11 @@ export type ToolCall = { readonly name: string; readonly input: Json | string; r
 /** What is said of every answer. */
 const USAGE = { input: 100, output: 20 };
 
-export type Content = { readonly texts: readonly string[]; readonly calls: readonly ToolCall[] };
+export type Content = {
+  readonly texts: readonly string[];
+  readonly calls: readonly ToolCall[];
+  readonly inputTokens?: number;
+};
 
 /** The events of a streamed answer, as they go over the wire. */
 export function eventsOf(api: ModelApi, content: Content): string[] {
@@ -127,7 +131,7 @@ export function geminiChunk(parts: readonly Json[], finishReason?: string): Json
   return { ...piece, candidates: [{ ...candidate, finishReason }], usageMetadata };
 }
 
-function chatEvents({ texts, calls }: Content): Json[] {
+function chatEvents({ texts, calls, inputTokens }: Content): Json[] {
   const head = { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 1, model: 'scripted' };
   const chunk = (delta: Json, finish_reason: string | null = null) => ({
     ...head,
@@ -137,7 +141,7 @@ function chatEvents({ texts, calls }: Content): Json[] {
     const called = { name, arguments: JSON.stringify(input) };
     return { index, id: `call_scripted_${index}`, type: 'function', function: called };
   });
-  const { input, output } = USAGE;
+  const { input, output } = { ...USAGE, ...(inputTokens !== undefined && { input: inputTokens }) };
   const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
   return [
     chunk({ role: 'assistant', content: '' }),

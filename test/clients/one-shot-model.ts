@@ -19,7 +19,13 @@ import {
 /** What the model does with a request. `hang` accepts it and never answers; `empty` answers without any text. */
 export type ModelAnswer =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'calls'; readonly calls: readonly ToolCall[]; readonly text?: string }
+  /** `inputTokens`: of how many it says that it has read them, in a dialect of `chat`. */
+  | {
+      readonly kind: 'calls';
+      readonly calls: readonly ToolCall[];
+      readonly text?: string;
+      readonly inputTokens?: number;
+    }
   | { readonly kind: 'refuse'; readonly status: number; readonly message: string }
   | { readonly kind: 'empty' }
   | { readonly kind: 'hang' };
@@ -109,7 +115,7 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, servin
       else stream(response, api, { texts: pieces(answer.text), calls: [] });
       return;
     case 'calls':
-      stream(response, api, { texts: answer.text === undefined ? [] : [answer.text], calls: answer.calls });
+      stream(response, api, { ...answer, texts: answer.text === undefined ? [] : [answer.text] });
       return;
     case 'empty':
       stream(response, api, { texts: [], calls: [] });

@@ -1,0 +1,83 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Node } from 'jsonc-parser';
+import { clientNamed } from '../clients/clients.ts';
+import { lookOr } from '../core/guards.ts';
+import { realPath } from '../system/atomic-file.ts';
+import { readText } from './file-plan.ts';
+import {
+  appendTo,
+  holderIn,
+  insertAt,
+  items,
+  jsonOf,
+  parseDocument,
+  propertyValue,
+  removeNode,
+  reparse,
+  replaceNode,
+  withoutBlank,
+} from './json-file.ts';
+import type { Place } from './manifest.ts';
+
+declare const SELF_GENERATION_OPENCODE_PLUGIN: string | undefined;
+
+/** The plugin of OpenCode, written in by the build; from source one that does nothing. */
+export const PLUGIN_TEXT: string =
+  typeof SELF_GENERATION_OPENCODE_PLUGIN === 'string'
+    ? SELF_GENERATION_OPENCODE_PLUGIN
+    : "export default { id: 'self-generation', server: async () => ({}) };\n";
+
+const KEY = 'plugin';
+
+/** OpenCode's files in the user's directory, the strongest first. */
+const FILES = ['opencode.jsonc', 'opencode.json', 'config.json'];
+
+/**
+ * The file in the directory of this one in which a plugin has to be named: of several that list plugins OpenCode goes by the
+ * strongest alone, so that a list in another one would switch off all that the user has there.
+ */
+export function pluginPath(path: string): string {
+  const files = FILES.map((name) => join(dirname(path), name));
+  const listIn = (file: string) => propertyValue(parseDocument(readText(file) ?? '').root, KEY);
+  return files.find((file) => lookOr(() => listIn(file) !== undefined, false)) ?? path;
+}
+
+/** The entry of OpenCode's configuration that loads our plugin: how it is set, taken out and seen. */
+export function pluginEntry({ paths, binaryBefore = paths.binary }: Place) {
+  const wanted = pathToFileURL(paths.opencodePlugin).href;
+  const before = join(dirname(dirname(binaryBefore)), 'opencode-plugin.js');
+  const files = [paths.opencodePlugin, realPath(paths.opencodePlugin), before];
+  const isOurs = (node: Node) => {
+    const name = jsonOf(nameIn(node));
+    return typeof name === 'string' && files.includes(lookOr(() => fileURLToPath(name), name));
+  };
+  const find = (text: string) => items(propertyValue(parseDocument(text).root, KEY)).find(isOurs);
+  return {
+    /** The text with the entry; one that is there keeps its place and its options. @throws Refused */
+    set: (text = ''): string => {
+      const document = parseDocument(
+        text,
+        `${JSON.stringify(clientNamed('opencode').server.fresh, null, 2)}\n`,
+      );
+      const list = holderIn(document.text, document.root, KEY, 'array');
+      const standing = items(list).find(isOurs);
+      if (list === undefined) return reparse(insertAt(document, [KEY], [wanted])).text;
+      if (standing === undefined) return reparse(appendTo(document, list, { value: wanted })).text;
+      const name = nameIn(standing);
+      return jsonOf(name) === wanted ? document.text : reparse(replaceNode(document, name, wanted)).text;
+    },
+    /** The text without it, and without its list if that was not in the original and is empty. @throws Refused */
+    remove: (text: string, original = ''): string => {
+      const standing = find(text);
+      return standing === undefined ? text : withoutBlank(removeNode(text, standing), KEY, original);
+    },
+    /** Whether it stands there; false for a text that cannot be read. */
+    isIn: (text: string): boolean => lookOr(() => find(text) !== undefined, false),
+  };
+}
+
+/** A plugin is a text, or a list of it and its options. */
+function nameIn(node: Node): Node {
+  return (node.type === 'array' ? node.children?.[0] : undefined) ?? node;
+}
