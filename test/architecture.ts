@@ -21,11 +21,12 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   hooks: ['hooks', 'lessons', 'suggestions/model', 'runs/model', ...BASE, '#runtime', '#sqlite'],
   clients: ['clients', 'hooks', 'runs/model', 'system', 'core', 'node:'],
   'clients/opencode/session-store.ts': ['clients', 'database/sqlite.ts', 'core', '#sqlite'],
-  transcripts: ['transcripts', 'clients', 'suggestions/model', ...LEARNING, '#runtime'],
+  prune: ['prune', 'runs/model', 'clients', 'settings', 'system', 'core', 'node:', '#runtime'],
+  transcripts: ['transcripts', 'prune', 'clients', 'suggestions/model', ...LEARNING, '#runtime'],
   suggestions: ['suggestions', 'setup', ...LEARNING, 'zod'],
   'suggestions/model': ['suggestions/model', 'lessons', 'database', 'core'],
   analysis: ['analysis', 'suggestions', 'clients', 'runs/model', ...LEARNING, 'zod'],
-  runs: ['runs', 'clients', 'hooks', ...BASE, 'node:', 'zod'],
+  runs: ['runs', 'prune', 'clients', 'hooks', ...BASE, 'node:', 'zod'],
   'runs/model': ['runs/model', 'settings', 'system/process-identity.ts', 'core'],
   setup: [
     ...['setup', 'analysis', 'transcripts', 'clients', 'runs', ...LEARNING],
@@ -33,11 +34,12 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   mcp: ['mcp', 'runs', 'clients', 'system', 'core', 'node:', '@modelcontextprotocol/sdk', 'zod'],
   cli: [
-    ...['cli', 'setup', 'analysis', 'suggestions', 'transcripts', 'runs', 'clients', ...LEARNING],
+    ...['cli', 'setup', 'analysis', 'suggestions', 'transcripts', 'runs', 'prune', 'clients', ...LEARNING],
     ...['commander', 'picocolors', 'cli-table3'],
   ],
   'main.ts': ['hooks'],
   'node.ts': ['hooks', 'lessons/store/error-search.ts'],
+  'opencode-plugin.ts': ['prune'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync } from 'node:fs';
 import { withSettings } from '../scripts/readme-tables.ts';
 import { HOOKS, hooksIn } from '../src/hooks/hooks.ts';
+import { asAbove } from '../src/prune/placeholder.ts';
 import { CONFIG_FIELDS } from '../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from './support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from './support/hook-process.ts';
@@ -115,7 +116,7 @@ function runIn(home: Home, ...words: string[]): Promise<ProcessResult> {
 test('the harmless commands of the READMEs end with 0 in the order of a first day', async () => {
   using home = temporaryHome();
   const day = [['install'], ['doctor'], ['status'], ['config'], ['uninstall']];
-  day.push(['uninstall', '--purge'], ['uninstall', '--purge', '--yes']);
+  day.push(['install', '--opencode'], ['stats'], ['uninstall', '--purge'], ['uninstall', '--purge', '--yes']);
   for (const words of day) {
     expect(README).toMatch(new RegExp(`self-generation ${words[0]}`));
     if (words[1] !== undefined) expect(README).toContain(`self-generation ${words.join(' ')}`);
@@ -125,6 +126,18 @@ test('the harmless commands of the READMEs end with 0 in the order of a first da
   const typed = shellCommands(README).filter(isOurs);
   const ofAgents = ['subagents', 'explore', 'plan'];
   for (const [, ...words] of typed) if (!ofAgents.includes(words[0] ?? '')) expect(day).toContainEqual(words);
+});
+
+test('the placeholder that the READMEs show is what stands in place of a result', () => {
+  const call = {
+    id: 'c',
+    tool: 'read',
+    input: { filePath: 'src/fifo.v' },
+    state: 'done',
+    output: '',
+  } as const;
+  for (const markdown of [...Object.values(BOTH), read('docs/pruning.md')])
+    expect(markdown).toContain(`\n${asAbove(call)}\n`);
 });
 
 test('the example of a background sub-agent ends with its result', async () => {

@@ -9,7 +9,7 @@ import type { RunsHere } from './subagents/runs-here.ts';
 /** What a command is called with that hands something of a conversation over. */
 export type HandoverFlags = Given<'context', HandoverMode> &
   Given<'recent' | 'maxChars', number> &
-  Given<'includeSystem'> &
+  Given<'includeSystem' | 'pruned'> &
   Given<'session', string>;
 
 const CHARS_MAX = 100_000_000;
@@ -21,13 +21,14 @@ export function withHandoverOptions(command: Command): Command {
     .option('--recent <N>', 'the newest N messages of it, in whole turns', readCount)
     .option('--include-system', 'also what the client has put into it')
     .option('--max-chars <N>', 'so many characters of it at most; 0: as much as can be taken', readCount)
+    .option('--pruned', 'without results that pruning would not show any more')
     .option('--session <ID>', 'of this session of any client, and not of the one that calls');
 }
 
 /** What the flags say of it. */
 export function contextWish(flags: HandoverFlags): ContextWish {
-  const { context: mode, recent: recentN, includeSystem, maxChars, session } = flags;
-  return { mode, recentN, includeSystem, maxChars, session };
+  const { context: mode, recent: recentN, includeSystem, maxChars, pruned, session } = flags;
+  return { mode, recentN, includeSystem, maxChars, pruned, session };
 }
 
 /** The request with what its run is handed over, with progress on a terminal; Ctrl-C ends a summary that is made. */

@@ -31,6 +31,7 @@ type Flags = Given<'dryRun' | 'json'> & {
   readonly wake?: 'on' | 'off';
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
+  readonly opencode?: true;
 };
 
 const EXAMPLES = `
@@ -45,6 +46,7 @@ Examples:
   $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts
   $ self-generation install --mcp                      also the MCP server, for background sub-agents
   $ self-generation install --mcp claude codex         with these clients only
+  $ self-generation install --opencode                 also the plugin of OpenCode: pruning, and lessons for sub-agents
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
 
 Undo with "self-generation uninstall". Exit codes: 0 done, 1 failed, 2 wrong usage.`;
@@ -65,6 +67,10 @@ export function installCommand(context: CliContext): Command {
     .addOption(choice('--wake <ANSWER>', wake, ['on', 'off']))
     .addOption(choice('--hooks <MODE>', hooks, HOOK_MODES))
     .addOption(choice('--mcp [CLIENTS...]', mcp, CLIENT_NAMES))
+    .option(
+      '--opencode',
+      'also have OpenCode load our plugin, which prunes its sessions and tells its sub-agents',
+    )
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
@@ -84,17 +90,18 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
     if (!choosesModel) lessons = (await context.confirm(question)) ? 'suggest' : 'off';
     wake ??= (await context.confirm(WAKE_QUESTION)) ? 'on' : 'off';
   }
-  const { analyse, hooks, mcp, clientVersion } = flags;
+  const { analyse, hooks, mcp, opencode, clientVersion } = flags;
   const report = await install({
     ...{ env, platform, executablePath, isCompiled, now, run: runCommand },
-    ...{ projectDirectory: cwd, dryRun: flags.dryRun === true, hooks, clientVersion, wake },
+    ...{ projectDirectory: cwd, dryRun: flags.dryRun === true, hooks, clientVersion, wake, opencode },
     analysisOnSessionEnd: analyse && analyse === 'yes',
     lessonsModel: lessons,
     mcp: mcp === true ? 'all' : mcp,
   });
   if (flags.json) printJson(report, context);
   else printReport(report, flags, context);
-  if (report.kind === 'failed' || report.mcp.refused.length > 0) context.setExitCode(EXIT.failed);
+  if (report.kind === 'failed' || report.mcp.refused.length > 0 || report.opencode.refused)
+    context.setExitCode(EXIT.failed);
 }
 
 const WAKE_QUESTION =
@@ -131,7 +138,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
   }
   const print = (line: string) => context.stdout(`${line}\n`);
   const { bold } = context.colours;
-  const { upToDate, steps, events, hooks, warnings, mcp } = report;
+  const { upToDate, steps, events, hooks, warnings, mcp, opencode } = report;
   if (upToDate) print(bold('Already installed, up to date.'));
   else if (flags.dryRun) print(bold('Nothing was changed. Install would do this:'));
   else print(bold('Installed self-generation.'));
@@ -142,6 +149,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
     print('"self-generation import" learns from the sessions that are there already.');
     const clients = mcp.registered;
     if (clients.length > 0) print(`New sessions of ${titlesOf(clients)} have the tools of the MCP server.`);
+    if (opencode.isRegistered) print('OpenCode loads the plugin when it is started the next time.');
     if (clients.includes('claude')) print('In Claude Code, /subagents shows and steers them.');
   }
   printWarnings(warnings, context);

@@ -22,6 +22,8 @@ import { importCommand } from './import.ts';
 import { installCommand, uninstallCommand } from './install.ts';
 import { cutToWidth } from './output.ts';
 import { planCommand } from './plan.ts';
+import { pruneCommand } from './prune.ts';
+import { statsCommand } from './stats.ts';
 import { doctorCommand, statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
@@ -88,6 +90,8 @@ const COMMANDS: readonly ((context: CliContext) => Command)[] = [
     subagentsCommand,
     exploreCommand,
     planCommand,
+    pruneCommand,
+    statsCommand,
     errorsCommand,
     configCommand,
     hookCommand,

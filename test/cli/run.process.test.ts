@@ -11,7 +11,17 @@ const COMMANDS = [
   ...['', ' list', ' search', ' show', ' resolve', ' withdraw', ' share', ' unshare', ' forget'].map(
     (name) => `errors${name}`,
   ),
-  ...['config', 'config list', 'config get', 'config set', 'config unset', 'subagents', 'hook'],
+  ...[
+    'config',
+    'config list',
+    'config get',
+    'config set',
+    'config unset',
+    'subagents',
+    'prune',
+    'stats',
+    'hook',
+  ],
 ];
 
 /** A call of each command that succeeds, or fails as is said, in a home with nothing in it. */
@@ -25,6 +35,7 @@ const JSON_CALLS: [string, number][] = [
   ['config get language', 0],
   ['config set language en', 0],
   ['config unset language', 0],
+  ['stats', 0],
 ];
 
 const words = (line: string) => line.split(' ').filter((word) => word !== '');

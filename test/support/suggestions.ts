@@ -72,7 +72,11 @@ export type SuggestionSeed = {
 };
 
 /** Stores what a model answered as a suggestion; of no project unless one is named. */
-export function seedSuggestion(home: Home, answer: object, seed: SuggestionSeed = {}): Suggestion {
+export function seedSuggestion(
+  home: Pick<Home, 'paths'>,
+  answer: object,
+  seed: SuggestionSeed = {},
+): Suggestion {
   const { project = 'all', projectPath = '', ts = '2026-11-20T09:00:00.000Z' } = seed;
   const proposal = readProposal(answer);
   if (proposal === undefined) throw new Error(`Cannot seed a suggestion: ${JSON.stringify(answer)} is none`);

@@ -3,6 +3,7 @@ import type { SessionStep } from '../../core/conversation.ts';
 import { inertText } from '../../core/inert-text.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { loadRunConfig } from '../../settings/all-settings.ts';
+import { loadPruneSettings } from '../../settings/prune-settings.ts';
 import type { RunSettings } from '../../settings/run-settings.ts';
 import { type Handover, handOver, summarised } from '../model/handover.ts';
 import {
@@ -17,7 +18,8 @@ import { surroundings } from '../spawn.ts';
 import { planSpawn, type SpawnRequest } from '../spawn-plan.ts';
 import { logRunFailure, type Refusal, type RunsWorld } from '../world.ts';
 import { askSummary, type Summariser, type SummaryOptions } from './ask-summary.ts';
-import { chooseSession } from './callers-session.ts';
+import { type ClientSession, chooseSession } from './callers-session.ts';
+import { prunedResults, withoutPlaceholders } from './pruned-steps.ts';
 
 /** While a model is asked for a summary. */
 export type Asking = Pick<SummaryOptions, 'signal' | 'onProgress'>;
@@ -49,11 +51,14 @@ export async function withContext(
   }
   const { client, session } = choice;
   try {
-    const read = () => clientNamed(client).sessions.read(session, world.env);
+    const { read, pruned } = reading({ client, session }, settings, requester, world);
     const whose = { session: { client, id: session.id }, warnings };
     const withReport = ({ text, report }: Handover): SpawnRequest => ({
       ...request,
-      handover: { text, report: { ...report, ...whose, warnings: [...warnings, ...report.warnings] } },
+      handover: {
+        text,
+        report: { ...report, ...whose, ...pruned, warnings: [...warnings, ...report.warnings] },
+      },
     });
     if (settings.mode !== 'summary') return withReport(handOver(read(), settings));
     const plan = planSpawn(request, surroundings(requester, config.settings, world));
@@ -65,6 +70,20 @@ export async function withContext(
     const words = `Cannot read the session ${session.id} of ${clientNamed(client).title}: ${session.path}`;
     return { status: 'error', error: `${words}; logs/runs.log says why` };
   }
+}
+
+/** How the session is read, and how many of its results are left out then where that is asked for. */
+function reading(
+  { client, session }: ClientSession,
+  { pruned }: HandoverSettings,
+  { cwd }: Requester,
+  { env, paths }: RunsWorld,
+) {
+  const stored = () => withoutPlaceholders(clientNamed(client).sessions.read(session, env));
+  if (!pruned) return { read: stored, pruned: {} };
+  const left = prunedResults(stored(), loadPruneSettings(paths), cwd);
+  const isKept = (step: SessionStep) => step.kind !== 'result' || !left.has(step.id);
+  return { read: () => stored().filter(isKept), pruned: { pruned: left.size } };
 }
 
 /** The summary, or, where there is none that can be handed over, the text itself. */

@@ -11,6 +11,7 @@ export type ContextWish = {
   readonly recentN?: number | undefined;
   readonly includeSystem?: boolean | undefined;
   readonly maxChars?: number | undefined;
+  readonly pruned?: boolean | undefined;
   /** The id of a session of any client; otherwise the caller's own. */
   readonly session?: string | undefined;
 };
@@ -23,6 +24,8 @@ export type HandoverSettings = {
   readonly includeSystem: boolean;
   /** Of the text, frame and marker included; 0: as much as the sub-agent's client can take. */
   readonly maxChars: number;
+  /** Without the results that pruning would not show any more. */
+  readonly pruned: boolean;
 };
 
 export const HANDOVER_DEFAULTS: HandoverSettings = {
@@ -30,6 +33,7 @@ export const HANDOVER_DEFAULTS: HandoverSettings = {
   recentN: 12,
   includeSystem: false,
   maxChars: 0,
+  pruned: false,
 };
 
 /** The settings as a call, an agent, the environment and the configuration have them, in this order; and warnings. */
@@ -53,13 +57,13 @@ export function resolveHandover(
     warnings.push(
       `there is no mode "${inertText(String(wanted), 40)}": full is used (${HANDOVER_MODES.join(', ')})`,
     );
-  const system = first('includeSystem') ?? false;
-  const includeSystem = system === true || /^(?:true|1|yes)$/i.test(String(system));
+  const isSet = (name: 'includeSystem' | 'pruned') => /^(?:true|1|yes)$/i.test(String(first(name) ?? false));
   const settings = {
     mode: mode ?? 'full',
     recentN: count('recentN'),
-    includeSystem,
+    includeSystem: isSet('includeSystem'),
     maxChars: count('maxChars'),
+    pruned: isSet('pruned'),
   };
   return { settings, warnings };
 }

@@ -2,7 +2,7 @@ import type { ClientName } from '../../core/client-name.ts';
 import { addEntry, type SessionEntry, type SessionStep, type Turn } from '../../core/conversation.ts';
 import { inertLines, inertText } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
-import { fingerprint } from '../../core/text.ts';
+import { counted, fingerprint } from '../../core/text.ts';
 import type { HandoverMode, HandoverSettings } from './handover-settings.ts';
 
 /** The text that a sub-agent is handed of a conversation, and the report of it (seed 001, R7–R14). */
@@ -14,6 +14,8 @@ export type HandoverReport = {
   readonly charsIn: number;
   readonly charsOut: number;
   readonly truncated: boolean;
+  /** How many results pruning has left out. */
+  readonly pruned?: number;
   /** It was to be a summary, and is the text itself. */
   readonly degraded: boolean;
   /** Whose conversation; null: there was none. */
@@ -25,12 +27,13 @@ export type Handover = { readonly text: string; readonly report: HandoverReport 
 
 /** The report in plain words, on one line. */
 export function handoverLine(report: HandoverReport): string {
-  const { mode, session, messagesIn, charsIn, charsOut, truncated, degraded, warnings } = report;
+  const { mode, session, messagesIn, charsIn, charsOut, truncated, pruned, degraded, warnings } = report;
   const whose = session === null ? 'no session' : `session ${session.id} of ${session.client}`;
   const facts = [
     `${mode} of ${whose}`,
     `${messagesIn} messages of ${charsIn} characters, handed over as ${charsOut}`,
     ...(truncated ? ['cut'] : []),
+    ...(pruned ? [`${counted(pruned, 'result')} pruned`] : []),
     ...(degraded ? ['no summary could be made'] : []),
     ...warnings,
   ];

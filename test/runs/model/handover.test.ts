@@ -75,7 +75,7 @@ describe('where the settings come from', () => {
     const env = handoverInEnvironment({ PLAN_MODE_CONTEXT_MODE: 'recent', PLAN_MODE_CONTEXT_RECENT_N: '10' });
     expect(resolveHandover([{}, {}, {}])).toEqual({ settings: HANDOVER_DEFAULTS, warnings: [] });
     expect(resolveHandover([{ recentN: 3 }, env, { mode: 'none', maxChars: 99 }]).settings).toEqual({
-      ...{ mode: 'recent', recentN: 3, includeSystem: false, maxChars: 99 },
+      ...{ mode: 'recent', recentN: 3, includeSystem: false, maxChars: 99, pruned: false },
     });
   });
 
@@ -196,6 +196,7 @@ describe('a limit', () => {
       mode: fc.constantFrom('full' as const, 'recent' as const),
       recentN: fc.nat(12),
       includeSystem: fc.boolean(),
+      pruned: fc.boolean(),
       maxChars: fc.integer({ min: 120, max: 3000 }),
     });
     fc.assert(

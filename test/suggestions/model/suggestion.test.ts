@@ -83,6 +83,9 @@ describe('readDeclaration()', () => {
     expect(isWrong({ ...TOLD, when: { path } })).toBe(true),
   );
 
+  /** Formats that are seen, or that letters need: signs before numbers, and joiners. */
+  const SEEN = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\u200c\u200d]/gu;
+
   test('never throws, and what it reads it reads again', () => {
     const near = fc.record(
       {
@@ -105,7 +108,7 @@ describe('readDeclaration()', () => {
         if (typeof result === 'string') return;
         read++;
         expect(readDeclaration(JSON.parse(JSON.stringify(result)))).toEqual(result);
-        expect(describeDeclaration(result)).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+        expect(describeDeclaration(result).replace(SEEN, '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
       }),
       { numRuns: 3000 },
     );
