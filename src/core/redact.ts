@@ -9,6 +9,7 @@ import {
   SearchedText,
 } from './redact-named.ts';
 import { IMAGE_BEGINNINGS, SECRET_PLACES, TOKEN_SHAPES } from './secret-rules.ts';
+import { cleanText } from './text.ts';
 
 /**
  * Keeps secrets off the disk. What secrets look like is data (secret-rules.ts); here is the walk, in this order: what is
@@ -60,7 +61,10 @@ function takeSteps(text: string): string {
 
 const ESCAPES_DEPTH_MAX = 4;
 
-/** The text without the escapes of JSON, shells, addresses and HTML; of printable ASCII only, and however often escaped. */
+/** What a terminal does not show: where it stands, a word would begin or end elsewhere than it does for its reader. */
+const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b-\u200f\u2060-\u206f\ufeff]/;
+
+/** The text without the escapes of JSON, shells, terminals, addresses and HTML; of printable ASCII only, and however often escaped. */
 function unescaped(text: string): string {
   let open = text;
   for (let depth = 0; depth < ESCAPES_DEPTH_MAX; depth++) {
@@ -82,6 +86,7 @@ function unescaped(text: string): string {
         .replace(/&(?:quot|apos);/g, '"');
     }
     if (/[\uff01-\uff5e]/.test(open)) open = open.normalize('NFKC');
+    if (UNSEEN.test(open)) open = cleanText(open);
     if (open === before) break;
   }
   return open;

@@ -139,6 +139,10 @@ const removed: [text: string, secret: string, remains?: string][] = [
   ['value § here', `${made(20)}/${made(10)}+${made(12)}`],
   ['value "§"', `${made(43)}=`],
   ['value § here', made(900)],
+  // What a terminal does not show, within or beside it
+  ['a \x1b[2J§ b', `gh${'p_'}abcdefghijklmnopqrstuvwxyz0123456789`, 'a [REDACTED] b'],
+  ['\x1b[1mpassword\x1b[0m: §', 'hunter2hunter2', 'password: [REDACTED]'],
+  ['\x1b[32mDB_PASSWORD\x1b[0m=\x1b[33m§\x1b[0m', 'trustno1x', 'DB_PASSWORD=[REDACTED]'],
   // What is left where a secret was may be the place of another one
   ['secret is§sid=1 ', made(48), 'secret [REDACTED]=[REDACTED] '],
 ];
