@@ -208,6 +208,8 @@ export function loginVariable({ login }: Client, agentDir: string | null): Recor
 export type AgentEvent =
   | { readonly kind: 'session'; readonly id: string; readonly model: string | null }
   | SaidOrDone
+  /** What the model says that it thinks, where its client tells it: no part of an answer. */
+  | { readonly kind: 'reasoning'; readonly text: string }
   /** The call of this id was not let through; its result may say so as well. Null: the client does not say which. */
   | { readonly kind: 'refused'; readonly id: string | null }
   /** The whole of the turn so far, ready to be compared with a budget. */

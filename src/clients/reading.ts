@@ -52,7 +52,7 @@ function complaintIn(output: string): string | undefined {
 }
 
 /** Of the last message so much is kept, in UTF-16 units. */
-const TEXT_LENGTH_MAX = 64 * 1024;
+export const TEXT_LENGTH_MAX = 64 * 1024;
 /** Of an error, an id, or the name of a model. */
 const WORD_LENGTH_MAX = 4096;
 /** Of what is no JSON: a client that breaks down may say why in plain words, and there. */
@@ -307,4 +307,9 @@ export function sinceBefore(total: number | null, before: number | null): number
 /** The same for each amount. */
 export function usageSince(before: Usage, total: Usage): Usage {
   return usageBy((name) => sinceBefore(total[name], before[name]));
+}
+
+/** The exit code of a command, as a part of its result; nothing where it is none. */
+export function codeIn(said: unknown): { readonly code?: number } {
+  return Number.isInteger(said) ? { code: Number(said) } : {};
 }

@@ -11,6 +11,20 @@ const REFUSALS: readonly RegExp[] = [
   /^(?:exec command|patch) rejected by user/,
 ];
 
+/** How the clients word, and their readers, that there is no session any more which they were to go on with. */
+const LOST_SESSIONS: readonly RegExp[] = [
+  /\bno conversation found with session id\b/i,
+  /\bno rollout found for thread id\b/i,
+  /\b(?:invalid session identifier|no previous sessions found)\b/i,
+  /\bsession not found\b/i,
+  /\bdid not resume the session\b/,
+];
+
+/** Whether a turn failed with these words because the client has no such session any more. */
+export function isSessionLost(error: string): boolean {
+  return LOST_SESSIONS.some((lost) => lost.test(error));
+}
+
 /** Whether a person or a policy kept the call back: nothing of the project has failed then, and no hook would be told. */
 export function isRefused(text: string): boolean {
   return REFUSALS.some((refusal) => refusal.test(text));

@@ -238,7 +238,7 @@ export const HARMLESS_NAME =
   'status|endpoint|algorithm|alg|kind|column|input|code_length|class|scope|reset|changed|attempts|age)$|' +
   '(?:public|primary|foreign|sort|cache|partition|row|index|object|bucket|group|lock|storage|query|registry|translation|i18n|map|' +
   'hot|short|composite|unique|candidate|react|item|list|route|menu|arrow|registry|idempotency|dedupe|sort|range|hash)[_.-]?keys?$|' +
-  'bypass$|compass$|\\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|php|cc?|h|cpp|cs|swift|vue|svelte|s?css|html?|json|ya?ml|toml|mdx?|txt|sh|sql|lock|pem|env|ini|conf|xml|log|gradle|tf|lua|dart|exs?)$|_pass(?:ed|es|ing)?_?(?:rate|count)|^(?:old)?pwd_?path$|git[_-]?hash|commit|checksum|integrity';
+  'bypass$|compass$|\\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|php|cc?|h|cpp|cs|swift|vue|svelte|s?css|html?|json|ya?ml|toml|mdx?|txt|sh|sql|lock|pem|env|ini|conf|xml|log|gradle|tf|lua|dart|exs?)$|_pass(?:ed|es|ing)?_?(?:rate|count)|^pass_criteri(?:a|on)$|^(?:old)?pwd_?path$|git[_-]?hash|commit|checksum|integrity';
 
 /** What programs call it to let somebody in, or to keep what does. */
 const VERBS =

@@ -56,6 +56,8 @@ function pathsBelow(home: string, executable: string) {
     plans: `${home}/plans`,
     /** Summaries of conversations, as a model gave them; the oldest go. */
     summaries: `${home}/summaries`,
+    /** What is remembered of conversations: a directory for each requester, a file for each day. */
+    memory: `${home}/memory`,
     /** A file for each session of OpenCode from which something was pruned, or kept from being. */
     pruned: `${home}/prune`,
   };

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  fstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -10,7 +11,7 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../core/guards.ts';
+import { lookOr, reasonOf } from '../core/guards.ts';
 import { stdinChunks } from './runtime-bun.ts';
 
 /**
@@ -44,15 +45,42 @@ export function withOpenFile<T>(path: string, flags: string | number, work: (fil
 }
 
 /** Standard input as text, or its beginning of `bytesMax`. */
-export async function readInput(bytesMax: number): Promise<string> {
+export function readInput(bytesMax: number): Promise<string> {
+  return textOf(stdinChunks(), bytesMax);
+}
+
+/** The same; undefined where nothing comes within this time, and it is not read then. */
+export async function readInputSoon(bytesMax: number, withinMs: number): Promise<string | undefined> {
+  const { stdin } = process;
+  const begins = new Promise<boolean>((resolve) => {
+    const timer = setTimeout(() => resolve(false), withinMs);
+    stdin.once('readable', () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+  if (await begins) return textOf(stdin, bytesMax);
+  stdin.destroy(); // Waiting for it would keep the process.
+  return undefined;
+}
+
+async function textOf(input: AsyncIterable<Uint8Array>, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of stdinChunks()) {
+  for await (const chunk of input) {
     chunks.push(chunk);
     bytes += chunk.length;
     if (bytes >= bytesMax) break;
   }
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, bytesMax));
+}
+
+/** Whether something was piped or directed into standard input: no terminal, no /dev/null, and no socket, which may never end. */
+export function isInputPiped(): boolean {
+  return lookOr(() => {
+    const stats = fstatSync(0);
+    return stats.isFIFO() || stats.isFile();
+  }, false);
 }
 
 /** Longer than anything takes that needs such a directory. */

@@ -237,13 +237,13 @@ describe('reader()', () => {
     expect(events.some(({ kind }) => kind === 'text')).toBe(false);
   });
 
-  test('says nothing of lines and blocks of types that it does not know, and of thoughts', () => {
+  test('says nothing of lines and blocks of types that it does not know, and tells thoughts apart', () => {
     const message = { id: 'm', content: [{ type: 'hologram' }, { type: 'thinking', thinking: 'hm' }] };
     const { events } = readTurn(
       claude,
       saidTurn([{ type: 'news' }, { type: 'assistant', message }, { type: 'system', subtype: 'new' }]),
     );
-    expect(events.map(({ kind }) => kind)).toEqual(['usage']);
+    expect(events.map(({ kind }) => kind)).toEqual(['reasoning', 'usage']);
   });
 
   test('never forgets the text, wherever the turn is cut off', () => {

@@ -118,7 +118,7 @@ describe('reader()', () => {
     });
   });
 
-  test('tells of plans, searches, agents and refused calls', () => {
+  test('tells of thoughts, plans, searches, agents and refused calls', () => {
     const item = (more: object, type = 'item.completed') => ({ type, item: { id: 'item_9', ...more } });
     const { events } = readTurn(
       codex,
@@ -142,7 +142,8 @@ describe('reader()', () => {
       ['tool-call', tool],
       ['tool-result', tool],
     ];
-    expect(told).toEqual(['update_plan', 'web_search', 'spawn_agent', 'mcp__s__t', 'Bash'].flatMap(both));
+    const calls = ['update_plan', 'web_search', 'spawn_agent', 'mcp__s__t', 'Bash'].flatMap(both);
+    expect(told).toEqual([['reasoning'], ...calls]);
     expect(events.at(-1)).toMatchObject({ isError: true });
     expect(events.at(-2)).toMatchObject({ input: { command: "it's" } });
     expect(events.at(-3)).toMatchObject({ isError: true, text: 'no' });

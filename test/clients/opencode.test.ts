@@ -209,11 +209,11 @@ describe('reader()', () => {
     expect(conclude(lines)).toMatchObject({ outcome: 'error', error: 'it broke', text: 'done' });
   });
 
-  test('says nothing of lines of types that it does not know, and of thoughts', () => {
+  test('says nothing of lines of types that it does not know, and tells thoughts apart', () => {
     const lines = [
       { type: 'news', sessionID: SESSION },
       { type: 'reasoning', sessionID: SESSION, part: part({ text: 'hm' }) },
     ];
-    expect(readTurn(opencode, saidTurn(lines)).events.slice(1)).toEqual([]);
+    expect(readTurn(opencode, saidTurn(lines)).events.slice(1)).toEqual([{ kind: 'reasoning', text: 'hm' }]);
   });
 });

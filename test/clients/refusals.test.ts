@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isRefused } from '../../src/clients/refusals.ts';
+import { isRefused, isSessionLost } from '../../src/clients/refusals.ts';
 
 describe('isRefused()', () => {
   const rows: [text: string, isRefusal: boolean][] = [
@@ -17,3 +17,21 @@ describe('isRefused()', () => {
     test(`is ${isRefusal} for ${JSON.stringify(text)}`, () => expect(isRefused(text)).toBe(isRefusal));
   }
 });
+
+test.each([
+  'No conversation found with session ID: 11111111-1111-4111-8111-111111111111',
+  'Error: thread/resume: thread/resume failed: no rollout found for thread id 0199aaaa-0000-7000 (code -32600)',
+  'Error resuming session: No previous sessions found for this project.',
+  'Error resuming session: Invalid session identifier "11111111"',
+  'Error: Session not found',
+  'the client did not resume the session: it began another',
+])('a session is lost where the client says: %s', (error) => {
+  expect(isSessionLost(error)).toBe(true);
+});
+
+test.each(['the service is overloaded', 'Error: file not found', 'stopped by Ctrl-C', ''])(
+  'a session is not lost where the client says: %p',
+  (error) => {
+    expect(isSessionLost(error)).toBe(false);
+  },
+);

@@ -231,6 +231,7 @@ const untouched: string[] = [
   'password=<your password>',
   'password=********',
   'tokens: 1234',
+  '{"pass_criteria": "npm test passes"}',
   'max_tokens=4096',
   '"prompt_tokens": 12',
   'tokenCount: 5',

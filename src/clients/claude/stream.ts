@@ -134,6 +134,8 @@ function blocksOf(line: Json): Json[] {
 
 function blockEvent(block: Json): AgentEvent[] {
   if (block.type === 'text') return [{ kind: 'text', text: textAt(block, 'text'), isPiece: true }];
+  if (block.type === 'thinking' && textAt(block, 'thinking') !== '')
+    return [{ kind: 'reasoning', text: textAt(block, 'thinking') }];
   if (block.type !== 'tool_use') return [];
   const [id, tool] = [textAt(block, 'id'), textAt(block, 'name')];
   return [{ kind: 'tool-call', id, tool, input: readRecord(block, 'input') }];

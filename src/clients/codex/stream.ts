@@ -1,6 +1,6 @@
 import { type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
 import type { AgentEvent } from '../client.ts';
-import { cutWord, StreamReader, textAt, usageIn, usageSince, wordAt, wordIn } from '../reading.ts';
+import { codeIn, cutWord, StreamReader, textAt, usageIn, usageSince, wordAt, wordIn } from '../reading.ts';
 
 /** More calls at once there are hardly ever; of one that is forgotten the call is told of twice. */
 const OPEN_MAX = 64;
@@ -55,7 +55,7 @@ export class CodexReader extends StreamReader {
         return [{ kind: 'text', text, isPiece: false }];
       case 'reasoning':
         this.hasWorked ||= isDone;
-        return [];
+        return isDone && text !== '' ? [{ kind: 'reasoning', text }] : [];
       case 'error':
         return this.warn(textAt(item, 'message'));
       default:
@@ -76,7 +76,9 @@ export class CodexReader extends StreamReader {
     else if (!isOpen) this.#open = [...this.#open, id].slice(-OPEN_MAX);
     return [
       ...(isOpen ? [] : [{ kind: 'tool-call', id, tool, input } as const]),
-      ...(isDone ? [{ kind: 'tool-result', id, tool, isError, text } as const] : []),
+      ...(isDone
+        ? [{ kind: 'tool-result', id, tool, isError, text, ...codeIn(item.exit_code) } as const]
+        : []),
     ];
   }
 }

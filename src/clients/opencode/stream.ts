@@ -3,6 +3,7 @@ import type { Usage } from '../../runs/model/turn.ts';
 import type { AgentEvent, ReaderStart } from '../client.ts';
 import {
   addUsage,
+  codeIn,
   cutWord,
   priced,
   readAmount,
@@ -47,6 +48,8 @@ export class OpencodeReader extends StreamReader {
         this.#messageId = messageId;
         return [{ kind: 'text', text, isPiece: true }];
       },
+      reasoning: () =>
+        textAt(part, 'text') === '' ? [] : [{ kind: 'reasoning', text: textAt(part, 'text') }],
       tool_use: () => {
         this.hasWorked = true;
         return toolEvents(part);
@@ -97,7 +100,7 @@ function toolEvents(part: Json): AgentEvent[] {
   const text = textAt(call, isCompleted ? 'output' : 'error');
   return [
     { kind: 'tool-call', id, tool, input: readRecord(call, 'input') },
-    { kind: 'tool-result', id, tool, isError, text },
+    { kind: 'tool-result', id, tool, isError, text, ...codeIn(exit) },
   ];
 }
 
