@@ -45,8 +45,10 @@ if (hook) {
   if (outcome === 'done' || hook.isSure) process.exit();
 }
 const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
-if (isCalled('supervise', 3)) await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words);
-else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
+if (isCalled('supervise', 3)) {
+  const { renewHistory } = await import('./conversation/told-history.ts');
+  await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words, renewHistory);
+} else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
   (await import('./transcripts/catch-up-process.ts')).catchUpProcess(words, process.env);
 else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script')) {
   await (await import('./suggestions/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);

@@ -6,6 +6,8 @@ export type Edge = { readonly from: string; readonly to: string; readonly isDyna
 /** What stands under all that learns. */
 const BASE = ['settings', 'database', 'system', 'core'];
 const LEARNING = ['hooks', 'lessons', ...BASE, 'node:'];
+/** What is made of background runs. */
+const WITH_RUNS = ['runs', 'clients', ...BASE, 'node:', '#runtime', 'zod'];
 
 /** What each folder, or file, may import: folders and files of src/, `node:`, packages. The longest key counts. */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
@@ -32,10 +34,25 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     ...['setup', 'analysis', 'transcripts', 'clients', 'runs', ...LEARNING],
     ...['@decimalturn/toml-patch', 'diff', 'jsonc-parser', 'zod'],
   ],
-  mcp: ['mcp', 'runs', 'clients', 'system', 'core', 'node:', '@modelcontextprotocol/sdk', 'zod'],
+  conversation: ['conversation', 'suggestions/model', ...WITH_RUNS],
+  orchestrate: ['orchestrate', 'conversation', ...WITH_RUNS],
+  mcp: [
+    ...['mcp', 'orchestrate', 'conversation', 'runs', 'clients', 'system', 'core', 'node:'],
+    ...['@modelcontextprotocol/sdk', 'zod'],
+  ],
   cli: [
-    ...['cli', 'setup', 'analysis', 'suggestions', 'transcripts', 'runs', 'prune', 'clients', ...LEARNING],
-    ...['commander', 'picocolors', 'cli-table3'],
+    ...[
+      'cli',
+      'orchestrate',
+      'conversation',
+      'setup',
+      'analysis',
+      'suggestions',
+      'transcripts',
+      'runs',
+      'prune',
+    ],
+    ...['clients', ...LEARNING, 'commander', 'picocolors', 'cli-table3'],
   ],
   'main.ts': ['hooks'],
   'node.ts': ['hooks', 'lessons/store/error-search.ts'],
@@ -45,7 +62,7 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
     ...['cli', 'mcp/serve.ts', 'hooks/write-path.ts', 'lessons/store/error-search.ts'],
     ...['suggestions/applied-hook.ts', 'transcripts/catch-up-process.ts', 'transcripts/catch-up.ts'],
-    ...['runs/delivery/hook-delivery.ts', 'runs/supervisor/supervise.ts'],
+    ...['runs/delivery/hook-delivery.ts', 'runs/supervisor/supervise.ts', 'conversation/told-history.ts'],
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../clients/client.ts';
+import type { AgentEvent, TurnReader } from '../clients/client.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { GrowingFile, readTail } from '../system/lines.ts';
 import { archivedNames } from './archive.ts';
@@ -54,7 +54,8 @@ export function newestEntry(
   return entries.findLast(({ kind }) => kind === 'assistant' || kind === 'tool-call');
 }
 
-function readerOf({ client, sessionId }: Run) {
+/** Reads what the client of a run has written, for who only looks. */
+export function readerOf({ client, sessionId }: Pick<Run, 'client' | 'sessionId'>): TurnReader {
   return clientNamed(client).reader({ session: { kind: 'new', id: sessionId ?? '' }, before: NO_USAGE });
 }
 
@@ -117,7 +118,7 @@ function tail() {
 /** The runs that this lets through, with their places in the queue, and how many there are of the requester's. */
 export function readRunList(filter: RunFilter, { paths }: RunsWorld) {
   const found = readRuns(paths, (db) => ({
-    ...countRuns(filter.requester, db),
+    ...countRuns(filter, db),
     runs: listRuns(filter, db).map((listing) => ({
       listing,
       queuePosition: isLive(listing) ? queuePosition(listing.run.id, db) : undefined,

@@ -1,19 +1,28 @@
 import { existsSync } from 'node:fs';
 import { loadRunSettings } from '../settings/run-settings.ts';
-import { isGone, isJudged } from '../system/process-identity.ts';
+import { isGone, isJudged, type ProcessIdentity } from '../system/process-identity.ts';
 import { startDetached } from '../system/run-command.ts';
 import { archiveDue } from './archive.ts';
 import { markInbox } from './delivery/deliver.ts';
 import { inboxMark } from './model/run.ts';
 import type { Turn } from './model/turn.ts';
 import { waitingRequesters } from './store/outbox.ts';
-import { claimOrphans, claimTurns, unclaim } from './store/queue.ts';
+import {
+  claimOrphans,
+  claimTurns,
+  clearOwner,
+  lastSignMs,
+  orchestrationOwners,
+  unclaim,
+} from './store/queue.ts';
 import { readRuns, withRuns } from './store/rows.ts';
 import { activeLiveness, type TurnLiveness } from './store/turns.ts';
 import { checkpoint, isInsideRun, logRunFailure, orLogged, ownProgram, type RunsWorld } from './world.ts';
 
 /** How long a supervisor may take to take over the turn that was claimed for it. */
 const TAKE_OVER_MS = 3000;
+/** So long an orchestration in a container may do something beside its turns, as with git. */
+const UNSEEN_MS = 600_000;
 /** How often each process that lives for a while reconciles: with the time above a supervisor that died is replaced within five seconds. */
 export const RECONCILE_EVERY_MS = 2000;
 
@@ -30,18 +39,21 @@ export function reconcileRegularly(world: RunsWorld): () => void {
   return () => clearInterval(timer);
 }
 
-/** Starts supervisors for queued turns that have a slot and for turns whose supervisor died, and marks inboxes. Never throws. */
+/** Starts supervisors for queued turns that have a slot and for turns whose supervisor died; clears dead owners, marks inboxes. Never throws. */
 export function reconcile(world: RunsWorld): void {
   const { paths } = world;
   orLogged('', paths, () => {
     if (!existsSync(paths.runsDatabase)) return;
     const nowMs = world.now().getTime();
-    const { active, marked } = readRuns(paths, (db) => ({
+    const { active, marked, dead } = readRuns(paths, (db) => ({
       active: activeLiveness(db),
       marked: waitingRequesters(nowMs, db),
-    })) ?? { active: [], marked: [] };
+      dead: orchestrationOwners(db).filter(({ id, owner }) => isOver(owner, () => lastSignMs(id, db), nowMs)),
+    })) ?? { active: [], marked: [], dead: [] };
     // The process that wrote an announcement may have died before it marked the inbox.
     for (const requester of marked) if (!existsSync(inboxMark(requester, paths))) markInbox(requester, paths);
+    // What waits for the end of an orchestration starts when nobody carries that on any more.
+    if (dead.length > 0) withRuns(paths, (db) => dead.map((one) => clearOwner(one, db)));
     const orphans = active.filter((turn) => isOrphan(turn, nowMs));
     const isWaiting = active.some(({ state }) => state === 'queued');
     // Inside a run, a supervisor would inherit that run's mark.
@@ -80,6 +92,11 @@ function claim(orphans: readonly TurnLiveness[], isWaiting: boolean, { paths, no
     ...claimOrphans(orphans, nowMs, db),
     ...(isWaiting ? claimTurns(loadRunSettings(paths), nowMs, db) : []),
   ]);
+}
+
+/** Whether nobody carries an orchestration on: its owner has died, or cannot be seen from here and has given no sign for long. */
+function isOver(owner: ProcessIdentity, lastSignMs: () => number, nowMs: number): boolean {
+  return isGone(owner) || (!isJudged(owner) && lastSignMs() < nowMs - UNSEEN_MS);
 }
 
 /** Whether its supervisor has died, or never took the turn over. */

@@ -108,9 +108,9 @@ type RunMatch<T extends RunWithMessages> =
   | { readonly kind: 'missing' | 'ambiguous' | 'empty'; readonly error: string };
 
 /**
- * The run that is meant: `last`, a number, a session key, the beginning of an id, a label or the only one that begins
- * so; of several with that label the one that works or waits, else the newest. `runs` are all of one requester, archived
- * ones too; `id:` before the beginning of an id keeps its digits from being a number.
+ * The run that is meant: `last`, which is the newest sub-agent, a number, a session key, the beginning of an id, a label or
+ * the only one that begins so; of several with that label the one that works or waits, else the newest. `runs` are all of
+ * one requester, archived ones and parts too; `id:` before the beginning of an id keeps its digits from being a number.
  */
 export function matchRun<T extends RunWithMessages>(
   words: string | undefined,
@@ -127,7 +127,7 @@ export function matchRun<T extends RunWithMessages>(
   };
   const withId = (words: string) => onlyOne(withPrefix(words), `Ambiguous run id prefix: ${words}`);
   if (wanted.startsWith('id:')) return withId(shown.slice('id:'.length)) ?? unknown;
-  if (wanted === 'last') return found(newest(runs)) ?? unknown;
+  if (wanted === 'last') return found(newest(runs.filter(({ run }) => run.part === null))) ?? unknown;
   if (/^#?\d+$/.test(wanted)) {
     const index = wanted.replace('#', '');
     const numbered = found(runs.find(({ run }) => run.number === Number(index)));
@@ -194,9 +194,9 @@ const RUNS_MAX = 20_000;
 
 type Asker = { readonly requester: Requester; readonly world: RunsWorld };
 
-/** The runs of this requester, archived ones too, the newest first. */
+/** The runs of this requester, archived ones and parts too, the newest first. */
 export function runsOf({ requester, world }: Asker): readonly RunListing[] {
-  const filter = { requester: requester.key, includeArchived: true, limit: RUNS_MAX };
+  const filter = { requester: requester.key, includeArchived: true, includeParts: true, limit: RUNS_MAX };
   return readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
 }
 
@@ -216,7 +216,7 @@ export function findOwnRun(words: string | undefined, asker: Asker): RunMatch<Ru
 export function findByIdAnywhere(words: string, world: RunsWorld): RunMatch<RunListing> | undefined {
   const prefix = /^(?:id:(.+)|([0-9a-f-]{8,36}))$/i.exec(words.trim());
   if (prefix === null) return undefined;
-  const filter = { includeArchived: true, limit: RUNS_MAX };
+  const filter = { includeArchived: true, includeParts: true, limit: RUNS_MAX };
   const runs = readRuns(world.paths, (db) => listRuns(filter, db)) ?? [];
   const answer = matchRun(`id:${prefix[1] ?? prefix[2]}`, runs);
   if (answer.kind !== 'missing') return answer;

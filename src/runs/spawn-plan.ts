@@ -7,6 +7,7 @@ import { isAbsolutePath } from '../core/state-paths.ts';
 import { cutText, fingerprint, oneLine } from '../core/text.ts';
 import { type AgentSettings, agentId as idType, type RunSettings } from '../settings/run-settings.ts';
 import type { Handover } from './model/handover.ts';
+import { type Part, partKey } from './model/part.ts';
 import { grantProblem, looksOnly, type Permissions } from './model/permissions.ts';
 import { type Profile, type ProfileKind, type ProfileLimits, profilePolicy } from './model/profile.ts';
 import {
@@ -45,6 +46,12 @@ export type SpawnRequest = {
   readonly limits?: { readonly [K in keyof ProfileLimits]?: ProfileLimits[K] | undefined } | undefined;
   /** What it is handed of its requester's conversation. */
   readonly handover?: Handover | undefined;
+  /** There is one run for each part: asking again for it gives that. Otherwise a sub-agent of its requester. */
+  readonly part?: Part | undefined;
+  /** Of a part, what of its line is stopped for it, once it is accepted. */
+  readonly stops?: 'at work' | 'all' | undefined;
+  /** Its role in place of that of a sub-agent, before the project's files. Without secrets. */
+  readonly instructions?: string | undefined;
   /** How many files are not committed where it is to work: a worktree of its own does not have them. */
   readonly uncommitted?: number | undefined;
   /** Why it cannot have the worktree that it is to have. */
@@ -73,7 +80,8 @@ export type SpawnSurroundings = {
 
 export type PlannedRun = Omit<NewRun, 'id' | 'childKey' | 'warning' | 'terminal' | 'createdAtMs'>;
 
-const TASK_LENGTH_MAX = 1024 * 1024;
+/** Of a task, and of a message, in UTF-16 units. */
+export const TASK_LENGTH_MAX = 1024 * 1024;
 const LABEL_LENGTH_MAX = 200;
 /** Cut only then: half a secret is not recognised. */
 const LABEL_SCANNED_MAX = 4096;
@@ -88,7 +96,8 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const wrong = requestProblem(request, surroundings);
   if (wrong !== undefined) return refuse('error', wrong);
 
-  const chosen = chooseAgent(request.agentId, agentOfKey(requester.key), settings);
+  const chosen =
+    teamMember(request, settings) ?? chooseAgent(request.agentId, agentOfKey(requester.key), settings);
   if (chosen.kind === 'refused') return chosen;
   const agentId = chosen.id;
 
@@ -124,8 +133,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const knowsThinking = thinking === null || client.thinking.includes(thinking);
   const release = surroundings.releaseWarningOf(client);
   const rules = surroundings.ungivenRules(agent?.workspace ?? cwd, settings.contextFiles);
-  // What only looks needs no tree of its own, which would lack what is not committed.
-  const worktreeMode = request.worktree ?? (profile === null ? settings.worktree : 'never');
+  const worktreeMode = worktreeModeOf(request, settings);
   const { uncommitted = 0 } = request;
   const warnings = [
     ...(rules === null ? [] : [rulesWarning(rules, settings)]),
@@ -153,9 +161,28 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     agentDir,
     profile,
     handover: request.handover?.report ?? null,
-    archiveAfterMs: settings.archiveAfterMinutes * MS_PER_MINUTE,
+    part: request.part ?? null,
+    instructions: request.instructions ?? null,
+    archiveAfterMs: archiveAfterMs(request, settings),
   };
   return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) } as const;
+}
+
+/** What only looks needs no tree of its own, which would lack what is not committed; a part has one if it asks for it. */
+export function worktreeModeOf(
+  { worktree, profile, part }: SpawnRequest,
+  settings: Pick<RunSettings, 'worktree'>,
+): WorktreeMode {
+  return worktree ?? (profile === undefined && part === undefined ? settings.worktree : 'never');
+}
+
+/** A conversation goes on another day, and so does an orchestration that came to nothing. */
+const PARTS_KEPT_MS = 30 * 86_400_000;
+
+/** 0: never. */
+function archiveAfterMs({ part }: SpawnRequest, { archiveAfterMinutes }: RunSettings): number {
+  const configured = archiveAfterMinutes * MS_PER_MINUTE;
+  return part === undefined || configured === 0 ? configured : Math.max(configured, PARTS_KEPT_MS);
 }
 
 /** Whether the run may change files, so that another one in the same directory would be in its way. */
@@ -188,6 +215,8 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
   const problems = [labelProblem(labelOf(request) ?? ''), ...(permissions ?? []).map(grantProblem)];
   const problem = problems.find((one) => one !== undefined);
   if (problem !== undefined) return problem;
+  if (request.profile === 'review' && request.instructions === undefined)
+    return 'a review needs instructions: what it is to judge, and how it answers';
   const cwd = request.cwd ?? requester.cwd;
   if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
   if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"; make it, or start from another one`;
@@ -246,7 +275,7 @@ function lookingRefusal({ name }: Client, gaps: readonly string[]): string {
 /** What the run is for; the request's limits stand over those of the settings. */
 function profileOf({ profile: kind, limits = {} }: SpawnRequest, settings: RunSettings): Profile | null {
   if (kind === undefined) return null;
-  const { maxIterations, maxTokens, maxUsd, maxObservationChars } = settings[kind];
+  const { maxIterations, maxTokens, maxUsd, maxObservationChars } = boundsOf(kind, settings);
   const configured = { iterations: maxIterations, tokens: maxTokens, usd: maxUsd };
   return {
     kind,
@@ -254,9 +283,22 @@ function profileOf({ profile: kind, limits = {} }: SpawnRequest, settings: RunSe
   };
 }
 
+type Bounds = RunSettings['explore'];
+
+/** One answer without tools is not expected to take longer. */
+const OF_QUESTION: Bounds = {
+  ...{ maxIterations: null, maxTokens: null, maxUsd: null, maxObservationChars: null },
+  timeoutSeconds: 180,
+};
+
+function boundsOf(kind: ProfileKind, { explore, plan, orchestrate: { review } }: RunSettings): Bounds {
+  return { explore, plan, review, ask: OF_QUESTION }[kind];
+}
+
 /** Less than nothing is none; a fraction is left out. */
 function timeoutSeconds({ runTimeoutSeconds, profile }: SpawnRequest, settings: RunSettings): number {
-  const configured = profile === undefined ? settings.runTimeoutSeconds : settings[profile].timeoutSeconds;
+  const configured =
+    profile === undefined ? settings.runTimeoutSeconds : boundsOf(profile, settings).timeoutSeconds;
   const seconds = Math.floor(runTimeoutSeconds ?? configured);
   return Math.min(Math.max(seconds, 0), TIMEOUT_SECONDS_MAX);
 }
@@ -267,6 +309,7 @@ function labelOf({ label }: SpawnRequest): string | null {
 }
 
 function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
+  if (run.part !== null) return `part:${partKey(run.part)}`;
   if (idempotencyKey?.trim()) return `key:${fingerprint(idempotencyKey.trim())}`;
   const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs, worktreeMode, cleanup } = run;
   // Not the text of the hand-over, which is longer by this very call when that is made again.
@@ -294,6 +337,14 @@ export function allowlistOf(
   const own = agents.find(({ id }) => id === requesterAgentId)?.allowAgents ?? null;
   const names = new Set(own ?? allowAgents ?? []);
   return { allowAny: names.delete('*'), ids: [...names] };
+}
+
+/** An agent that the settings give a role works in every team, whoever may spawn it otherwise. */
+function teamMember({ agentId, part }: SpawnRequest, { agents }: Pick<RunSettings, 'agents'>) {
+  const member = agents.find(({ id, role }) => id === agentId && role !== null);
+  return part?.kind === 'orchestration' && member !== undefined
+    ? ({ kind: 'chosen', id: member.id } as const)
+    : undefined;
 }
 
 /** The agent of that id, or why it cannot be spawned. With none, it is the requester's own. */

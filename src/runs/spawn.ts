@@ -10,9 +10,10 @@ import { terminalAbove } from '../system/processes.ts';
 import { findProgram } from '../system/run-command.ts';
 import { releaseWarning } from './client-release.ts';
 import type { Handover, HandoverReport } from './model/handover.ts';
+import { isSession } from './model/part.ts';
 import { grantProblem, looksOnly } from './model/permissions.ts';
 import { isLive, type Requester, type Run } from './model/run.ts';
-import { isTerminal } from './model/turn.ts';
+import { isTerminal, NEWER, type Stop } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
 import {
   isPerson,
@@ -31,11 +32,22 @@ import {
   planSpawn,
   type SpawnRequest,
   type SpawnSurroundings,
+  worktreeModeOf,
 } from './spawn-plan.ts';
 import type { SpawnLimits } from './store/limits.ts';
+import { useConversation } from './store/parts.ts';
 import { claimTurns, queuePosition } from './store/queue.ts';
 import { readRuns, runsTransaction } from './store/rows.ts';
-import { handoverText, type Insertion, insertRun, keepHandover, type NewRun, runsIn } from './store/runs.ts';
+import {
+  handoverText,
+  type Insertion,
+  insertRun,
+  keepHandover,
+  type NewRun,
+  runOfPart,
+  runsIn,
+} from './store/runs.ts';
+import { requestStopOfLine } from './store/turns.ts';
 import { ungivenRules } from './workspace/first-prompt.ts';
 import { directoryBefore, uncommittedFiles, worktreeProblem } from './workspace/worktree.ts';
 import { checkpoint, type Refusal, type RunsWorld } from './world.ts';
@@ -70,8 +82,8 @@ const NEIGHBOURS_NAMED_MAX = 3;
 const LOOKS_ONLY =
   'it may look, and not change files: the user allows it with tools.subagents.allow or "subagents spawn --permissions edit"';
 const GRANTED_BY_AGENT =
-  'only a person grants permissions: the user starts it with "self-generation subagents spawn --permissions …" in ' +
-  'their own terminal, or sets tools.subagents.allow';
+  'only a person grants permissions: the user starts it with --permissions in their own terminal, or sets ' +
+  'tools.subagents.allow';
 const OF_ANOTHER_SESSION =
   'another session has started this run and is told its result: wait for it, or read its log, to have it here';
 
@@ -90,8 +102,7 @@ export async function seenByGit(
   { paths, env }: RunsWorld,
 ): Promise<SpawnRequest> {
   const config = loadRunConfig(paths);
-  const mode = request.worktree ?? (config.kind === 'refused' ? 'never' : config.settings.worktree);
-  if (mode !== 'always') return request;
+  if (config.kind === 'refused' || worktreeModeOf(request, config.settings) !== 'always') return request;
   const directory = request.cwd ?? requester.cwd;
   const problem = await worktreeProblem(directory, env);
   if (problem !== undefined) return { ...request, worktreeProblem: problem };
@@ -116,15 +127,27 @@ export function retryRun(runId: string, requester: Requester, world: RunsWorld):
   return spawn({ ...request, ...permissions }, SAME_CALL, requester, world);
 }
 
+/** Why these permissions cannot be granted, if so: only a person grants any. */
+export function grantRefusal(
+  permissions: readonly string[] | undefined,
+  requester: Requester,
+  world: RunsWorld,
+): Refusal | undefined {
+  if (permissions === undefined || isPerson(requester, world)) return undefined;
+  return { status: 'forbidden', error: GRANTED_BY_AGENT };
+}
+
 function spawn(asked: SpawnRequest, repetition: Repetition, asker: Requester, world: RunsWorld): SpawnAnswer {
   const askedAtMs = world.now().getTime();
   // One level deep, and nothing but looking: an explore run is let through by the stored profile of the plan that asks.
   const plan = asked.profile === 'explore' ? planAround(world) : undefined;
   const inside = plan === undefined ? refusalInside('sessions_spawn', world) : undefined;
   if (inside !== undefined) return inside;
+  const known = asked.part && readRuns(world.paths, (db) => knownPart(asked.part, asker, db));
+  if (known !== undefined) return known;
   const [request, requester] = plan === undefined ? [asked, asker] : [asOf(plan, asked), requesterOf(plan)];
-  if (request.permissions !== undefined && !isPerson(requester, world))
-    return { status: 'forbidden', error: GRANTED_BY_AGENT };
+  const ungranted = grantRefusal(request.permissions, requester, world);
+  if (ungranted !== undefined) return ungranted;
   const config = loadRunConfig(world.paths);
   if (config.kind === 'refused') return { status: 'error', error: config.error };
   const { settings } = config;
@@ -140,7 +163,7 @@ function spawn(asked: SpawnRequest, repetition: Repetition, asker: Requester, wo
     const shared = sharedDirectory(wanted, db);
     const run = newRun(wanted, shared === undefined ? warnings : [...warnings, shared], askedAtMs);
     const insertion = insertRun(run, planned.spawnKey, limits, db);
-    if (insertion.kind === 'inserted') keepHandover(run.id, request.handover?.text ?? '', db);
+    if (insertion.kind === 'inserted') enter(insertion.run, request, db);
     // Inside of a plan, its supervisor starts it: a process of the plan's would end with it.
     const claimed =
       insertion.kind === 'inserted' && plan === undefined ? claimTurns(settings, askedAtMs, db) : [];
@@ -149,6 +172,23 @@ function spawn(asked: SpawnRequest, repetition: Repetition, asker: Requester, wo
   checkpoint('after-accept', world.env);
   if (claimed.length > 0) setImmediate(() => startSupervisors(claimed, world));
   return answer;
+}
+
+/** What is stored with a new run. */
+function enter(run: Run, { handover, stops }: SpawnRequest, db: Sqlite): void {
+  const { id, part, requester, createdAtMs: atMs } = run;
+  keepHandover(id, handover?.text ?? '', db);
+  if (part !== null && isSession(part)) useConversation(part.id, atMs, db);
+  const stop: Stop = { reason: 'requested', by: NEWER, session: requester.session ?? '', atMs };
+  if (stops !== undefined) requestStopOfLine(run, stops, stop, db, 'others');
+}
+
+/** The answer of a part that there is already, whatever is asked for now. */
+function knownPart(part: SpawnRequest['part'], requester: Requester, db: Sqlite): SpawnAnswer | undefined {
+  const found = part && runOfPart(part, db);
+  if (found === undefined) return undefined;
+  const own = ownRun(found.run.id, requester, db);
+  return 'status' in own ? own : answerOf({ kind: 'duplicate', ...own }, requester, db);
 }
 
 /** What a plan run asks for: with its own client and model unless others are named, and where it works itself. */
@@ -192,7 +232,7 @@ function answerOf(insertion: Insertion, requester: Requester, db: Sqlite): Spawn
   const queued = queuePosition(run.id, db);
   const warning = [
     ...(run.warning === null ? [] : [run.warning]),
-    ...(run.requester.session === requester.session ? [] : [OF_ANOTHER_SESSION]),
+    ...(run.part !== null || run.requester.session === requester.session ? [] : [OF_ANOTHER_SESSION]),
     ...(insertion.kind === 'inserted' ? insertion.warnings : []),
   ].join('; ');
   return {
@@ -246,7 +286,8 @@ export function surroundings(
 /** A warning and no refusal: the runs may write to different files. */
 function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
   if (run.worktreeMode !== 'never' || !mayWrite(run)) return undefined;
-  const neighbours = runsIn(run.cwd, 'queued', db).filter(mayWrite);
+  const isOther = ({ part }: Run) => part === null || part.id !== run.part?.id;
+  const neighbours = runsIn(run.cwd, 'queued', db).filter((one) => mayWrite(one) && isOther(one));
   if (neighbours.length === 0) return undefined;
   const named = neighbours.slice(0, NEIGHBOURS_NAMED_MAX).map(({ number }) => `#${number}`);
   const more = neighbours.length > named.length ? ', …' : '';
@@ -269,9 +310,10 @@ function handoverOf({ id, handover: report }: Run, { paths }: RunsWorld): Handov
   return { text, report: { ...report, charsOut: 0, warnings } };
 }
 
-/** What a run was started with, but for its permissions and what it was handed. */
+/** What a run was started with, but for its permissions, what it was handed, and what it is a part of. */
 export function requestOf(run: Run): SpawnRequest {
   const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode, profile } = run;
+  const { instructions } = run;
   return {
     task,
     agentId,
@@ -287,6 +329,7 @@ export function requestOf(run: Run): SpawnRequest {
     thinking: thinking ?? undefined,
     profile: profile?.kind,
     limits: profile?.limits,
+    instructions: instructions ?? undefined,
   };
 }
 

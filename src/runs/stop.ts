@@ -17,15 +17,20 @@ import {
   getTurn,
   requestStop,
   requestStopAll,
+  requestStopOfTurn,
   turnsOf,
   unstoppedRuns,
   WHOLE_PROJECT,
 } from './store/turns.ts';
 import type { Refusal, RunsWorld } from './world.ts';
 
-/** `all`: all runs of the caller's session, `project`: all runs of the project. What of them is queued never starts. */
+/**
+ * `all`: all runs of the caller's session, `project`: all runs of the project; what of them is queued never starts. `turn`:
+ * this one alone, so that what waits behind it comes next.
+ */
 export type StopTarget =
   | { readonly kind: 'all' | 'project' }
+  | (TurnName & { readonly kind: 'turn' })
   | { readonly kind: 'run'; readonly runId: string };
 
 export type StopAnswer =
@@ -70,6 +75,26 @@ export async function stopRuns(
   return answerOf(runs, request);
 }
 
+/** Stops those of these turns that wait still, at once; returns them. One that has begun goes on. */
+export function dropTurns(
+  names: readonly TurnName[],
+  requester: Requester,
+  by: string,
+  world: RunsWorld,
+): { readonly status: 'done'; readonly dropped: readonly TurnName[] } | Refusal {
+  const inside = refusalInside('queue', world);
+  if (inside !== undefined) return inside;
+  const session = requester.session ?? '';
+  const stop: Stop = { reason: 'requested', by, session, atMs: world.now().getTime() };
+  return runsTransaction(world.paths, (db) => {
+    const found = names.map(({ runId }) => ownRun(runId, requester, db));
+    const refusal = found.find((one) => 'status' in one);
+    if (refusal !== undefined) return refusal;
+    const dropped = names.filter((name) => requestStopOfTurn(name, 'waiting', stop, db) !== undefined);
+    return { status: 'done', dropped };
+  });
+}
+
 type StopRequest = { turns: readonly Turn[]; finished: readonly RunName[]; othersActive: number };
 
 /** Writes the stop for every turn of the target, in one transaction. Returns the turns that were active. */
@@ -80,11 +105,11 @@ function requestStops(
   { paths }: RunsWorld,
 ): StopRequest | Refusal {
   if (!pathExists(paths.runsDatabase)) {
-    if (target.kind !== 'run') return { turns: [], finished: [], othersActive: 0 };
+    if (!('runId' in target)) return { turns: [], finished: [], othersActive: 0 };
     return { status: 'error', error: `Unknown subagent id: ${target.runId}` };
   }
   return runsTransaction(paths, (db) => {
-    if (target.kind !== 'run') {
+    if (!('runId' in target)) {
       const session = target.kind === 'project' ? WHOLE_PROJECT : (requester.session ?? '');
       const turns = requestStopAll(requester.key, session, stop, db);
       return { turns, finished: [], othersActive: unstoppedRuns(requester.key, db) };
@@ -92,7 +117,10 @@ function requestStops(
     const own = ownRun(target.runId, requester, db);
     if ('status' in own) return own;
     const { id: runId, number } = own.run;
-    const turns = requestStop(runId, stop, db);
+    const turns =
+      target.kind === 'turn'
+        ? [requestStopOfTurn(target, 'any', stop, db)].flatMap((turn) => turn ?? [])
+        : requestStop(runId, stop, db);
     return { turns, finished: turns.length === 0 ? [{ runId, number }] : [], othersActive: 0 };
   });
 }
@@ -162,6 +190,8 @@ export type WaitOptions = {
   readonly untilAnnounced?: boolean;
   /** Aborts the wait. */
   readonly signal?: AbortSignal;
+  /** How often it is looked; otherwise as everybody does. */
+  readonly lookMs?: number;
   /** Called whenever something in the database has changed. */
   readonly onProgress?: (runs: readonly RunWithTurn[]) => void;
 };
@@ -172,7 +202,7 @@ export type WaitAnswer = { readonly kind: 'ended' | 'timeout'; readonly runs: re
 /** Resolves when all of these turns that exist have ended, the time is over, or the wait is aborted; reconciles meanwhile. */
 export async function waitForRuns(
   turns: readonly TurnName[],
-  { timeoutMs, untilAnnounced = false, signal, onProgress }: WaitOptions,
+  { timeoutMs, untilAnnounced = false, signal, lookMs = LOOK_MS, onProgress }: WaitOptions,
   world: RunsWorld,
 ): Promise<WaitAnswer> {
   if (!pathExists(world.paths.runsDatabase)) return { kind: 'ended', runs: [] };
@@ -198,7 +228,7 @@ export async function waitForRuns(
       const leftMs = endMs - performance.now();
       if (leftMs <= 0 || signal?.aborted) return { kind: 'timeout', runs };
       // An abort ends it early, without an error.
-      await sleep(Math.min(LOOK_MS, leftMs), undefined, signal && { signal }).catch(() => {});
+      await sleep(Math.min(lookMs, leftMs), undefined, signal && { signal }).catch(() => {});
     }
   } finally {
     stopReconciling();

@@ -2,6 +2,7 @@ import { pathExists, readTextFile } from '#runtime';
 import { asRecord, isRecord, type Json } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { inAscii } from '../runs/model/tool-policy.ts';
+import { CONVERSATION_SETTINGS } from './conversation-settings.ts';
 import {
   type Config,
   HOOK_SETTINGS,
@@ -21,7 +22,7 @@ import {
   takeSetting,
 } from './run-settings.ts';
 
-const SETTINGS = { ...HOOK_SETTINGS, ...RUN_SETTINGS, ...PRUNE_SETTINGS };
+const SETTINGS = { ...HOOK_SETTINGS, ...RUN_SETTINGS, ...CONVERSATION_SETTINGS, ...PRUNE_SETTINGS };
 
 /** A field that was not taken as it stands: where, what was found, what is used instead. */
 export type ConfigProblem = { readonly key: string; readonly found: unknown; readonly message: string };
@@ -80,7 +81,7 @@ export type RunConfig =
   | { readonly kind: 'refused'; readonly error: string };
 
 /** What keeps a run within bounds: a mistake there must not mean that there are none. */
-const BOUNDS = ['tools.subagents', 'agents.list', 'budget', 'explore', 'plan'];
+const BOUNDS = ['tools.subagents', 'agents.list', 'budget', 'explore', 'plan', 'orchestrate'];
 /** Settings of another implementation and of earlier releases, which bind nothing. */
 const FORMER = [
   ...['dbPath', 'embedding'],

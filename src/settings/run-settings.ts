@@ -71,6 +71,13 @@ const command = orNull(
   ),
 );
 
+const role = orNull(
+  typeOf<string>(
+    'a word like backend',
+    (found) => typeof found === 'string' && /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(found),
+  ),
+);
+
 /** The id of an agent, in small letters. */
 export const agentId: Type<string> = {
   expected: 'letters, digits, - and _',
@@ -187,6 +194,12 @@ const providers: Type<Readonly<Record<string, Provider>>> = {
 const AGENT = {
   id: row(agentId, '', 'how it is called when it is spawned'),
   name: row(name, null, 'how it is listed'),
+  role: row(
+    role,
+    null,
+    'what it is in a team: frontend, backend, data, docs, or a word of your own; null: in none',
+  ),
+  description: row(name, null, 'what it is good at, for who plans the work of a team'),
   workspace: row(path, null, "where its AGENTS.md and TOOLS.md stand; null: the requester's directory"),
   agentDir: row(path, null, 'where its logins are'),
   subagents: {
@@ -345,6 +358,10 @@ export const RUN_SETTINGS = {
     ...profile('a plan agent', { iterations: 20, timeoutSeconds: 1200 }),
     rounds: row(count, 10, 'how often a plan is refined before it is decided on'),
   },
+  orchestrate: {
+    attempts: row(count, 3, 'how often an agent of a team may try one phase of its work'),
+    review: profile('a planner or reviewer of a team', { iterations: 30, timeoutSeconds: 900 }),
+  },
   models: { providers: row(providers, {}, 'what models cost, in USD per million tokens') },
 };
 
@@ -365,21 +382,14 @@ export function loadRunSettings(paths: StatePaths): RunSettings {
 
 /** The settings of background runs in a document of any shape. */
 export function readRunSettings(document: unknown) {
-  const { agents, announce, context, notify, budget, explore, plan, models, ...values } = readSection(
-    RUN_SETTINGS,
-    document,
-  );
-  const { tools, strict: isStrict, allow: permitted } = values.tools.subagents;
+  const { agents, notify, models, tools: ofTools, ...values } = readSection(RUN_SETTINGS, document);
+  const { tools, strict: isStrict, allow: permitted } = ofTools.subagents;
   return {
     ...agents.defaults.subagents,
     agents: agents.list.map(toAgent),
     tools: { ...tools, isStrict, permitted },
-    announce,
-    context,
+    ...values,
     notifyCommand: notify.command,
-    budget,
-    explore,
-    plan,
     prices: Object.entries(models.providers).flatMap(([name, { models }]) =>
       models.flatMap((model) => toPrices(name, model)),
     ),

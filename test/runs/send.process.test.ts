@@ -37,7 +37,7 @@ describe('sendToRun()', () => {
   test('refuses a message that is none, and one that is too long', async () => {
     await using made = bench();
     expect(made.send(' \n')).toEqual({ status: 'error', error: 'message is required' });
-    expect(made.send('x'.repeat(2 ** 18 + 1))).toMatchObject({ status: 'error' });
+    expect(made.send('x'.repeat(2 ** 20 + 1))).toMatchObject({ status: 'error' });
   });
 
   test('refuses a run that there is not, and one of another project', async () => {

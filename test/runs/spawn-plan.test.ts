@@ -108,15 +108,16 @@ describe('planSpawn() refuses', () => {
 describe('planSpawn() makes a run that only looks', () => {
   const explore = { profile: 'explore' } as const;
   const CHANGING = ['write', 'edit', 'apply_patch', 'task', 'web_search', 'web_fetch', 'sessions_spawn'];
-  const rows: [ClientName, 'explore' | 'plan', readonly string[]][] = [
+  const rows: [ClientName, 'explore' | 'plan' | 'review', readonly string[]][] = [
     ['claude', 'explore', ['Glob', 'Grep', 'Read', 'TodoWrite']],
     ['claude', 'plan', ['Glob', 'Grep', 'Read', 'TodoWrite']],
+    ['claude', 'review', ['Glob', 'Grep', 'Read', 'TodoWrite']],
     ['codex', 'explore', ['exec_command', 'update_plan', 'view_image', 'write_stdin']],
     ['gemini', 'explore', ['glob', 'grep_search', 'list_directory', 'read_file', 'write_todos']],
     ['opencode', 'explore', ['glob', 'grep', 'list', 'read', 'todowrite']],
   ];
   test.each(rows)('with %s as %s: it is offered what reads, and nothing else', (client, profile, tools) => {
-    const { policy } = planned({ client, profile }).run;
+    const { policy } = planned({ client, profile, instructions: 'Judge it.' }).run;
     expect(offeredTools(policy, CLIENTS[client].tools ?? {}).sort()).toEqual([...tools]);
     for (const tool of CHANGING) expect(isToolAllowed(policy, tool)).toBe(false);
     expect(isToolAllowed(policy, EXPLORE_TOOL)).toBe(profile === 'plan');
@@ -175,6 +176,53 @@ describe('planSpawn() makes a run that only looks', () => {
     );
     expect(new Set(keys).size).toBe(4);
     expect(planned(explore).spawnKey).toBe(keys[1] ?? '');
+  });
+});
+
+describe('planSpawn() makes a part', () => {
+  const part = (kind: 'conversation' | 'orchestration', name: string) => ({ part: { kind, id: 'x1', name } });
+  const session = part('conversation', '1');
+
+  test('of its own name, with its instructions, in no tree of its own unless it asks, and kept for weeks', () => {
+    const asked = { ...session, instructions: 'You are the main agent.' };
+    const { run, spawnKey } = planned(asked, defaults({ worktree: 'always' }));
+    expect(run).toMatchObject({ ...asked, worktreeMode: 'never', archiveAfterMs: 30 * 86_400_000 });
+    expect(spawnKey).toBe('part:conversation x1 1');
+    expect(planned({ ...session, worktree: 'always' }).run.worktreeMode).toBe('always');
+    expect(planned(session, defaults({ archiveAfterMinutes: 0 })).run.archiveAfterMs).toBe(0);
+    const longer = 60 * 1440;
+    expect(planned(session, defaults({ archiveAfterMinutes: longer })).run.archiveAfterMs).toBe(
+      longer * 60_000,
+    );
+    expect(planned({}).run).toMatchObject({ part: null, instructions: null, archiveAfterMs: 3_600_000 });
+  });
+
+  test('that asks a question: without any tool, and within three minutes', () => {
+    for (const client of ['claude', 'codex', 'gemini', 'opencode'] as const) {
+      const { run } = planned({ ...part('conversation', 'memory.1'), client, profile: 'ask' });
+      expect(offeredTools(run.policy, CLIENTS[client].tools ?? {})).toEqual([]);
+      expect(run.runTimeoutMs).toBe(180_000);
+      expect(mayWrite(run)).toBe(false);
+    }
+  });
+
+  test('that judges: within limits of its own, and only when it is told how', () => {
+    const review = { ...part('orchestration', 'review.1'), profile: 'review' } as const;
+    expect(refused(review).error).toStartWith('a review needs instructions');
+    const settings = { orchestrate: { review: { maxIterations: 5, timeoutSeconds: 60 } } };
+    const { run } = planned({ ...review, instructions: 'Judge it.' }, settings);
+    expect(run).toMatchObject({
+      runTimeoutMs: 60_000,
+      profile: { kind: 'review', limits: { iterations: 5 } },
+    });
+  });
+
+  test('of an agent that has a role in a team, also where it may not be spawned otherwise', () => {
+    const list = [{ id: 'web', role: 'frontend' }, { id: 'other' }];
+    const work = part('orchestration', 'work.web.3');
+    expect(planned({ ...work, agentId: 'web' }, defaults({}, list)).run.agentId).toBe('web');
+    for (const asked of [{ ...work, agentId: 'other' }, { ...session, agentId: 'web' }, { agentId: 'web' }])
+      expect(refused(asked, defaults({}, list)).status).toBe('forbidden');
   });
 });
 

@@ -44,6 +44,7 @@ test('readRunSettings() returns the defaults when nothing is set', () => {
       notifyCommand: null,
       explore: { maxIterations: 15, timeoutSeconds: 600, ...unlimited },
       plan: { maxIterations: 20, timeoutSeconds: 1200, rounds: 10, ...unlimited },
+      orchestrate: { attempts: 3, review: { maxIterations: 30, timeoutSeconds: 900, ...unlimited } },
       prices: [],
     },
     problems: [],
@@ -71,6 +72,7 @@ test('readRunSettings() reads the examples of the seed', () => {
     model: 'haiku',
     agents: [
       {
+        ...{ role: null, description: null },
         ...{ id: 'main', name: null, client: null, model: 'opus', thinking: null, workspace: null },
         ...{ agentDir: null, allowAgents: ['*'], tools: { deny: [], allow: null } },
         context: { mode: null, recentN: null, includeSystem: null, maxChars: null, pruned: null },
@@ -94,6 +96,7 @@ const taken: [key: string, value: unknown, settings: object][] = [
   ['announce.mode', 'inline', { announce: { ...DEFAULTS.announce, mode: 'inline' } }],
   ['context.mode', 'recent', { context: { ...DEFAULTS.context, mode: 'recent' } }],
   ['context.recentN', 0, { context: { ...DEFAULTS.context, recentN: 0 } }],
+  ['orchestrate.attempts', 5, { orchestrate: { ...DEFAULTS.orchestrate, attempts: 5 } }],
   ['budget.day.usd', 2.5, { budget: { ...DEFAULTS.budget, day: { tokens: null, usd: 2.5 } } }],
 ];
 for (const [key, value, changed] of taken) {
@@ -123,6 +126,8 @@ const refused: [key: string, value: unknown][] = [
   ['budget.run.tokens', 0],
   ['budget.day.usd', Number.POSITIVE_INFINITY],
   ['models.providers', []],
+  ['orchestrate.attempts', 0],
+  ['orchestrate.review.timeoutSeconds', -1],
 ];
 for (const [key, value] of refused) {
   test(`readRunSettings() uses the default of ${key} and says so when it is ${JSON.stringify(value)}`, () => {
@@ -174,6 +179,23 @@ describe('of a list or an object', () => {
       'models.providers.a.models[2].cost',
       'models.providers.b',
     ]);
+  });
+
+  test('an agent has one word for its role in a team, and any words for what it is good at', () => {
+    const list = [
+      { id: 'web', role: 'frontend', description: 'forms, and how they look' },
+      { id: 'ops', role: '운영' },
+      { id: 'odd', role: 'two words' },
+      { id: 'plain' },
+    ];
+    const { settings, problems } = read({ agents: { list } });
+    expect(settings.agents.map(({ id, role, description }) => [id, role, description])).toEqual([
+      ['web', 'frontend', 'forms, and how they look'],
+      ['ops', '운영', null],
+      ['odd', null, null],
+      ['plain', null, null],
+    ]);
+    expect(problems).toEqual([expect.stringMatching(/^agents\.list\[2\]\.role: /)]);
   });
 
   for (const name of ['SOUL.md', 'IDENTITY.md', 'USER.md', 'HEARTBEAT.md', 'BOOTSTRAP.md', 'docs/soul.MD']) {

@@ -23,7 +23,8 @@ export function madeRun(changes: Partial<Run> = {}): Run {
     model: { requested: null, resolved: null, observed: null },
     ...{ cwd: '/home/dev/app', worktreeMode: 'never', worktree: null },
     ...{ policy: NO_POLICY, permissions: ASKS_NEVER, gaps: [], agentDir: null },
-    ...{ sessionId: 'session-1', profile: null, handover: null, warning: null, terminal: null },
+    ...{ sessionId: 'session-1', profile: null, handover: null, part: null, instructions: null },
+    ...{ warning: null, terminal: null },
     ...{ archiveAfterMs: 3_600_000, createdAtMs: STARTED_AT_MS, archiveAtMs: null, archivedAtMs: null },
     ...changes,
   };
@@ -32,7 +33,7 @@ export function madeRun(changes: Partial<Run> = {}): Run {
 export function madeTurn(changes: Partial<Turn> = {}): Turn {
   return {
     ...{ runId: MADE_ID, number: 1, kind: 'task', announces: null, state: 'running', version: 4 },
-    ...{ message: 'Fix the tests.', session: null, permissions: null },
+    ...{ message: 'Fix the tests.', name: null, ahead: false, session: null, permissions: null },
     ...{ queuedAtMs: STARTED_AT_MS, claimedAtMs: STARTED_AT_MS, startedAtMs: STARTED_AT_MS },
     ...{ launchedAtMs: STARTED_AT_MS, endedAtMs: null, deadlineAtMs: null },
     ...{ stop: null, owner: null, process: null, exit: null },

@@ -4,7 +4,7 @@ import { redactSecrets } from '../../core/redact.ts';
 import { cutText } from '../../core/text.ts';
 import { realPath, writeFileAtomic } from '../../system/atomic-file.ts';
 import type { Handover } from '../model/handover.ts';
-import { type AgentStatus, agentStatus, type ProfileKind } from '../model/profile.ts';
+import { type AgentKind, type AgentStatus, agentStatus } from '../model/profile.ts';
 import { type Requester, type Run, type RunWithTurn, runDirectory, type TurnName } from '../model/run.ts';
 import { endReason, isTerminal, runtimeMs, type Turn } from '../model/turn.ts';
 import { readLog } from '../read-log.ts';
@@ -107,7 +107,7 @@ export abstract class SubAgent {
   _status: AgentStatus = 'pending';
   _action_plan: ActionPlan | null = null;
   _tool_calls: readonly AgentToolCall[] = [];
-  protected abstract readonly kind: ProfileKind;
+  protected abstract readonly kind: AgentKind;
   protected readonly setting: AgentSetting;
   /** The run of the last call. */
   protected turn: TurnName | null = null;
@@ -339,7 +339,7 @@ export const RESULT_LENGTH_MAX = 8000;
  * the run's directory. @throws Error when that cannot be written
  */
 export function resultString(
-  kind: ProfileKind,
+  kind: AgentKind,
   result: SubAgentResult,
   { paths }: Pick<RunsWorld, 'paths'>,
 ): string {

@@ -9,7 +9,8 @@ import type { HandoverMode, HandoverSettings } from './handover-settings.ts';
 
 /** What was handed over, as it is stored with the run. `charsIn`: of all that was said and done. */
 export type HandoverReport = {
-  readonly mode: HandoverMode;
+  /** `history`: what was said before in the conversation that the run is a part of. */
+  readonly mode: HandoverMode | 'history';
   readonly messagesIn: number;
   readonly charsIn: number;
   readonly charsOut: number;
@@ -237,7 +238,7 @@ const CODE_TAG =
 const KEPT = '\ue000';
 
 /** The same as inertLines(), with the tags of code left as they are, and one kind of line end. */
-function inertCode(text: string): string {
+export function inertCode(text: string): string {
   const kept = text.replace(/\r\n?/g, '\n').replaceAll(KEPT, '').replace(CODE_TAG, KEPT);
   return inertLines(kept).replaceAll(KEPT, '<');
 }

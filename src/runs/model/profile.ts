@@ -1,11 +1,16 @@
 import type { SaidOrDone } from './run-log.ts';
-import { SUBAGENT_DENY, type ToolPolicy } from './tool-policy.ts';
+import { NO_TOOLS, SUBAGENT_DENY, type ToolPolicy } from './tool-policy.ts';
 import { NO_USAGE, type Turn, type Usage } from './turn.ts';
 
-/** Runs that only look, and answer one question or write one plan (seed 001: ExploreAgent, PlanAgent). */
+/**
+ * Runs that only look, and answer one question, write one plan (seed 001: ExploreAgent, PlanAgent), or judge what others
+ * have done; `ask`: one question, without tools.
+ */
 
-export const PROFILE_KINDS = ['explore', 'plan'] as const;
+export const PROFILE_KINDS = ['explore', 'plan', 'ask', 'review'] as const;
 export type ProfileKind = (typeof PROFILE_KINDS)[number];
+/** Those that agents are called with. */
+export type AgentKind = Extract<ProfileKind, 'explore' | 'plan'>;
 
 /** What a run is for, stored with it. Its time is the run's own limit. */
 export type Profile = { readonly kind: ProfileKind; readonly limits: ProfileLimits };
@@ -27,6 +32,7 @@ const DENIED = ['write', 'edit', 'apply_patch', 'web_search', 'web_fetch'];
 
 /** All that such a run may use (seed 001, R20, R21). `readsBy`: what its client reads by besides, see Client. */
 export function profilePolicy(kind: ProfileKind, readsBy: readonly string[]): ToolPolicy {
+  if (kind === 'ask') return NO_TOOLS;
   const allow = ['read', 'todo', ...readsBy, ...(kind === 'plan' ? [EXPLORE_TOOL] : [])];
   return { deny: [...SUBAGENT_DENY, ...DENIED], allow };
 }
@@ -42,7 +48,7 @@ export type Work = {
 type WorkEvent =
   | SaidOrDone
   | { readonly kind: 'usage'; readonly usage: Usage }
-  | { readonly kind: 'session' | 'refused' | 'warning' | 'result' };
+  | { readonly kind: 'session' | 'reasoning' | 'refused' | 'warning' | 'result' };
 
 /** Counts a turn's work, event by event. Calls with no word and no answer between them are one iteration. */
 export function workCounter() {

@@ -2,7 +2,7 @@ import { inertLines, inertText } from '../../core/inert-text.ts';
 import { cutText } from '../../core/text.ts';
 import type { Language } from '../../core/told-texts.ts';
 import { ANNOUNCE_SKIP } from './announcement.ts';
-import type { ProfileKind } from './profile.ts';
+import type { AgentKind } from './profile.ts';
 import type { Run } from './run.ts';
 
 /** The first prompt of a sub-agent and that of the announce step, in the language for agents. */
@@ -18,7 +18,7 @@ export type FirstPrompt = {
   /** As it is to stand behind the marker. */
   readonly task: string;
   /** What it is for; null: any task. */
-  readonly profile: ProfileKind | null;
+  readonly profile: AgentKind | null;
   /** More of the role, as the profile has it; empty: nothing. */
   readonly rules: string;
   /** It may have something looked up in a run of its own. */
@@ -36,10 +36,16 @@ export type FirstPrompt = {
   readonly knowledge: string;
   /** Whether the last message has to be the report already. */
   readonly isInline: boolean;
+  /** The run is a part of a conversation or an orchestration, and no sub-agent. */
+  readonly isPart: boolean;
+  /** The role, in place of that of a sub-agent; null: that. */
+  readonly instructions: string | null;
 };
 
 /** The marker behind which the task stands, to the end of the prompt. */
 export const TASK_MARKER = '[Subagent Task]';
+/** The marker of a part of a conversation or an orchestration. */
+export const MESSAGE_MARKER = '[Current Message]';
 
 const NAME_LENGTH_MAX = 200;
 const TASK_LENGTH_MAX = 500;
@@ -159,18 +165,28 @@ const WORDS = {
 /** The prompt. The task stands in it once, as it was given, behind everything else. */
 export function firstPromptText(prompt: FirstPrompt): string {
   const words = WORDS[prompt.language];
-  const { requester, childKey, uncommitted, files, knowledge, isInline, handover, task } = prompt;
+  const { requester, childKey, uncommitted, files, knowledge, isInline, isPart, instructions } = prompt;
   const sections = [
-    roleText(prompt),
-    words.session(requester, childKey),
+    ...(instructions === null && isPart ? [] : [instructions ?? roleText(prompt)]),
+    ...(isPart ? [] : [words.session(requester, childKey)]),
     ...(uncommitted === 0 ? [] : [words.uncommitted(uncommitted)]),
     ...files.map((file) => fenced(file, prompt)),
     ...(knowledge === '' ? [] : [`${words.knowledge}\n${knowledge}`]),
     ...(isInline ? [`${words.inline}\n${reportContract(prompt.language)}`] : []),
-    ...(handover === '' ? [] : [`${words.handover}\n${handover}`]),
-    `${TASK_MARKER}\n${task}`,
+    ...askedText(prompt),
   ];
   return sections.join('\n\n');
+}
+
+function askedText({ isPart, handover, task, language }: FirstPrompt): string[] {
+  if (isPart) return [handover === '' ? `${MESSAGE_MARKER}\n${task}` : withHistoryPrompt(task, handover)];
+  const quoted = handover === '' ? [] : [`${WORDS[language].handover}\n${handover}`];
+  return [...quoted, `${TASK_MARKER}\n${task}`];
+}
+
+/** A message behind what was said before (seed 004, withHistoryPrompt); where that is nothing, the message alone. */
+export function withHistoryPrompt(prompt: string, historyBlock: string): string {
+  return historyBlock === '' ? prompt : `${historyBlock}\n\n---\n${MESSAGE_MARKER}\n${prompt}`;
 }
 
 function roleText({ language, profile, rules, mayExplore, isInline }: FirstPrompt): string {

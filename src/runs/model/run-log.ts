@@ -9,7 +9,9 @@ export type LogEntry = { readonly text: string } & (
 );
 
 /** What a client's output says, as far as a log is made of it; AgentEvent is one of these. */
-type LogEvent = SaidOrDone | { readonly kind: 'session' | 'refused' | 'usage' | 'warning' | 'result' };
+type LogEvent =
+  | SaidOrDone
+  | { readonly kind: 'session' | 'reasoning' | 'refused' | 'usage' | 'warning' | 'result' };
 
 export type SaidOrDone =
   /** A whole message of the assistant, or the next piece of one. */
@@ -23,6 +25,8 @@ export type SaidOrDone =
       readonly tool: string | null;
       readonly isError: boolean;
       readonly text: string;
+      /** Of a command, where the line says it. */
+      readonly code?: number;
     };
 
 const TEXT_LENGTH_MAX = 32 * 1024;

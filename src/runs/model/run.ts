@@ -4,6 +4,7 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import { fingerprint } from '../../core/text.ts';
 import type { Terminal } from '../../system/process-identity.ts';
 import type { HandoverReport } from './handover.ts';
+import type { Part } from './part.ts';
 import type { Permissions } from './permissions.ts';
 import type { Profile } from './profile.ts';
 import type { ToolPolicy } from './tool-policy.ts';
@@ -65,6 +66,10 @@ export type Run = {
   readonly profile: Profile | null;
   /** What it was handed of its requester's conversation; null: nothing. */
   readonly handover: HandoverReport | null;
+  /** Null: a sub-agent of its requester. */
+  readonly part: Part | null;
+  /** Its role; null: that of a sub-agent. */
+  readonly instructions: string | null;
   readonly warning: string | null;
   /** Where it was asked for; null: nobody's, or unknown. */
   readonly terminal: Terminal | null;
@@ -109,8 +114,13 @@ export function agentOfKey(key: string): string {
 
 /** The file that stands while announcements wait for this requester. */
 export function inboxMark(requester: string, { inboxMarks }: StatePaths): string {
+  return `${inboxMarks}/${requesterWord(requester)}`;
+}
+
+/** The requester's key as the name of a file. */
+export function requesterWord(requester: string): string {
   const word = requester.startsWith(PREFIX) ? requester.slice(PREFIX.length) : requester;
-  return `${inboxMarks}/${word.replace(/[^\w-]/gu, '_')}`;
+  return word.replace(/[^\w-]/gu, '_');
 }
 
 /** The root of the repository that a path is in, from any depth; outside of one the path itself. */

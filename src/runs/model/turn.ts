@@ -32,6 +32,9 @@ export type Stop = {
   readonly session?: string;
 };
 
+/** Who has stopped a turn, for a message that goes ahead of others. */
+export const NEWER = 'a newer message';
+
 /** Which states may follow. */
 const NEXT: Readonly<Record<TurnState, readonly TurnState[]>> = {
   queued: ['starting', 'stopped', 'error'],
@@ -66,6 +69,10 @@ export type Turn = {
   readonly announces: number | null;
   readonly state: TurnState;
   readonly message: string;
+  /** As who asked for it calls it; of a run, the same name is the same turn. Null: it has none. */
+  readonly name: string | null;
+  /** Whether it starts before the others of its line that wait. */
+  readonly ahead: boolean;
   /** Who asked: a session; '': a person, or a client without one; null: the run's requester. */
   readonly session: string | null;
   /** Of who sent the message; null: the run's. Never more than those. */

@@ -195,7 +195,7 @@ export type SpawnRefusal = {
 
 /** Whether one more run may begin. */
 export function checkLimits(
-  { requester: asker, createdAtMs, label }: Pick<Run, 'requester' | 'createdAtMs' | 'label'>,
+  { requester: asker, createdAtMs, label, part }: Pick<Run, 'requester' | 'createdAtMs' | 'label' | 'part'>,
   limits: SpawnLimits,
   db: Sqlite,
 ): SpawnRefusal | { readonly kind: 'granted'; readonly warnings: readonly string[] } {
@@ -217,7 +217,7 @@ export function checkLimits(
   const queued = Number(db.get(`SELECT COUNT(*) AS n FROM ${isQueued}`, requester)?.n);
   if (queued >= limits.maxQueued)
     return refuse('queue', `${queued} turns wait already, the most is ${limits.maxQueued}`);
-  const waiting = undelivered(requester, db);
+  const waiting = part === null ? undelivered(requester, db) : 0; // A part adds nothing to them.
   const many = `${waiting} results have not been taken in`;
   if (waiting >= limits.undeliveredMax) {
     const ids = waitingAnnouncements(requester, db).map(({ id, number }) => `#${number} (${id})`);

@@ -38,7 +38,7 @@ const WITH_RUN = `SELECT outbox.*, runs.number AS run_number, runs.label AS run_
 /** Parameters: the owner, and until when. */
 const LEASE = "state = 'leased', lease_owner = ?, lease_until = ?, attempts = attempts + 1";
 
-/** Adds the announcement of a turn, unless its session has stopped the turn itself; in the transaction that ends the turn. */
+/** Adds the announcement of a turn, unless its run is a part, or its session has stopped the turn itself; in the transaction that ends the turn. */
 export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db: Sqlite): void {
   const { id, status, result, notes, stats, readyAtMs } = announcement;
   db.run(
@@ -46,7 +46,7 @@ export function insertAnnouncement(turn: Turn, announcement: NewAnnouncement, db
        created_at, ready_at)
      SELECT ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM outbox), id, ?, requester,
        NULLIF(COALESCE(?, requester_session), ''), ?, ?, ?, ?, 'pending', ?, ?
-     FROM runs WHERE id = ? AND ? IS NOT COALESCE(?, requester_session, '')`,
+     FROM runs WHERE id = ? AND part IS NULL AND ? IS NOT COALESCE(?, requester_session, '')`,
     ...[id, turn.number, turn.session, status, result, notes, stats],
     ...[turn.endedAtMs ?? readyAtMs, readyAtMs, turn.runId],
     ...[turn.stop?.reason === 'requested' ? (turn.stop.session ?? '') : null, turn.session],
@@ -299,7 +299,8 @@ export function newsOf(
      WHERE requester = ?2 AND requester_session = ?3 AND state IN ('pending', 'leased')`,
     ...[nowMs, requester, session],
   );
-  const isOwn = 'runs.requester = ? AND COALESCE(turns.session, runs.requester_session) = ?';
+  const isOwn =
+    'runs.requester = ? AND runs.part IS NULL AND COALESCE(turns.session, runs.requester_session) = ?';
   const isAtWork = db.get(`SELECT 1 FROM ${ACTIVE_TURNS} AND ${isOwn} LIMIT 1`, requester, session);
   return {
     isReady: waiting.some((row) => row.is_ready === 1),

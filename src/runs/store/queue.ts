@@ -1,8 +1,11 @@
-/** The queue: the oldest turn of a requester first, the requesters one after another, and one turn of a run at a time. */
+/** The queue: the oldest turn of a requester first, the requesters one after another, and one turn of a line at a time. */
 
-import type { Sqlite } from '../../database/sqlite.ts';
+import type { Row, Sqlite } from '../../database/sqlite.ts';
+import type { ProcessIdentity } from '../../system/process-identity.ts';
+import { isSession, lineOf } from '../model/part.ts';
 import type { Turn } from '../model/turn.ts';
-import { ACTIVE_TURNS, type ColumnsOf, IS_ACTIVE, read, readTurn } from './rows.ts';
+import { partRuns } from './parts.ts';
+import { ACTIVE_TURNS, type ColumnsOf, IS_ACTIVE, OWNER, partIn, read, readTurn } from './rows.ts';
 import type { TurnLiveness } from './turns.ts';
 
 type QueueLimits = { readonly maxConcurrent: number };
@@ -16,9 +19,14 @@ export type QueuedTurn = {
   readonly requester: string;
   /** The key with which its run asks for others. */
   readonly childKey: string;
+  /** One turn of a line is at work at a time. */
+  readonly line: string;
+  /** It waits for the end of an orchestration that somebody carries on. */
+  readonly isHeld: boolean;
 };
 
 type Queue = {
+  /** In the order in which those of one line start. */
   readonly queued: readonly QueuedTurn[];
   readonly busy: readonly QueuedTurn[];
   /** The number of each requester's last start, counted over all requesters. */
@@ -30,8 +38,8 @@ export function chooseTurns(
   { queued, busy, lastStarts }: Queue,
   { maxConcurrent }: QueueLimits,
 ): QueuedTurn[] {
-  const atWork = new Set(busy.map(({ runId }) => runId));
-  const free = queued.filter(({ runId }) => !atWork.has(runId));
+  const atWork = new Set(busy.map(({ line }) => line));
+  const free = queued.filter(({ line, isHeld }) => !isHeld && !atWork.has(line));
   const parents = new Set(busy.map(({ childKey }) => childKey));
   const lent = new Set(busy.map(({ requester }) => requester).filter((key) => parents.has(key)));
   let slots = maxConcurrent - (busy.length - lent.size);
@@ -41,10 +49,10 @@ export function chooseTurns(
   });
 }
 
-/** The order in which the first queued turn of each run would start if nothing else came. */
+/** The order in which the first queued turn of each line would start if nothing else came. */
 function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
   const seen = new Set<string>();
-  const firsts = queued.filter(({ runId }) => !seen.has(runId) && seen.add(runId));
+  const firsts = queued.filter(({ line }) => !seen.has(line) && seen.add(line));
   const requesters = new Set(firsts.map(({ requester }) => requester));
   const queues = [...requesters].map((name) => firsts.filter(({ requester }) => requester === name));
   // The requester that started last comes last.
@@ -59,7 +67,7 @@ function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
   ).flat();
 }
 
-const QUEUED_TURN: ColumnsOf<QueuedTurn> = {
+const QUEUED_TURN: ColumnsOf<Omit<QueuedTurn, 'line' | 'isHeld'>> = {
   ...{ runId: 'run_id', number: 'number', position: 'position' },
   ...{ requester: 'requester', childKey: 'child_key' },
 };
@@ -100,9 +108,11 @@ export function unclaim(turn: Turn, db: Sqlite): Turn | undefined {
   return row && readTurn(row);
 }
 
-/** The run's place in the queue, from 1 on; undefined when none of its turns is queued. */
+/** The place of the run's line in the queue, from 1 on; undefined when none of its turns is queued. */
 export function queuePosition(runId: string, db: Sqlite): number | undefined {
-  const place = startOrder(readQueue(db)).findIndex((one) => one.runId === runId);
+  const queue = readQueue(db);
+  const own = queue.queued.find((one) => one.runId === runId);
+  const place = startOrder(queue).findIndex(({ line }) => line === own?.line);
   return place < 0 ? undefined : place + 1;
 }
 
@@ -123,13 +133,54 @@ function claim(one: QueuedTurn, nowMs: number, db: Sqlite): Turn | undefined {
 
 function readQueue(db: Sqlite): Queue {
   const rows = db.all(
-    `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester, runs.child_key
-     FROM ${ACTIVE_TURNS} ORDER BY turns.position`,
+    `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester, runs.child_key, runs.part
+     FROM ${ACTIVE_TURNS} ORDER BY turns.ahead DESC, turns.position`,
   );
   const starts = db.all('SELECT requester, claims FROM lane');
+  const held = new Set(orchestrationOwners(db).map(({ requester }) => requester));
+  const place = (row: Row) => queuedTurn(row, held);
   return {
-    queued: rows.filter((row) => row.state === 'queued').map((row) => read(row, QUEUED_TURN)),
-    busy: rows.filter((row) => row.state !== 'queued').map((row) => read(row, QUEUED_TURN)),
+    queued: rows.filter((row) => row.state === 'queued').map(place),
+    busy: rows.filter((row) => row.state !== 'queued').map(place),
     lastStarts: new Map(starts.map((row) => [String(row.requester), Number(row.claims)])),
   };
+}
+
+function queuedTurn(row: Row, held: ReadonlySet<string>): QueuedTurn {
+  const [turn, part] = [read(row, QUEUED_TURN), partIn(row)];
+  const isHeld = part !== null && isSession(part) && held.has(turn.requester);
+  return { ...turn, line: lineOf(turn.runId, part), isHeld };
+}
+
+/** The process that carries an orchestration on; while it lives, the conversations of the requester wait. */
+type OrchestrationOwner = {
+  readonly id: string;
+  readonly requester: string;
+  readonly owner: ProcessIdentity;
+};
+
+/** Who carries an orchestration on, or did when it died. */
+export function orchestrationOwners(db: Sqlite): OrchestrationOwner[] {
+  return db
+    .all('SELECT * FROM orchestrations WHERE owner_pid IS NOT NULL')
+    .map((row) => ({ id: String(row.id), requester: String(row.requester), owner: read(row, OWNER) }));
+}
+
+/** When an orchestration last did something; infinite while one of its turns is at work or waits. */
+export function lastSignMs(id: string, db: Sqlite): number {
+  const turns = partRuns({ kind: 'orchestration', id }, db).flatMap((one) => one.turns);
+  const fact = db.get('SELECT MAX(at) AS at FROM orchestration_facts WHERE orchestration = ?', id);
+  return Math.max(Number(fact?.at), ...turns.map(({ endedAtMs }) => endedAtMs ?? Number.POSITIVE_INFINITY));
+}
+
+/** Takes an orchestration from an owner that has died, unless another one has taken it meanwhile. */
+export function clearOwner(
+  { id, owner: { pid, start, boot } }: Pick<OrchestrationOwner, 'id' | 'owner'>,
+  db: Sqlite,
+): void {
+  db.run(
+    `UPDATE orchestrations SET owner_pid = NULL, owner_start = NULL, owner_boot = NULL
+     WHERE id = ? AND owner_pid = ? AND owner_start = ? AND owner_boot = ?`,
+    ...[id, pid, start, boot],
+  );
 }

@@ -3,8 +3,9 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText, oneLine } from '../../core/text.ts';
 import { openToRead, schemaVersion } from '../../database/connection.ts';
 import { closing, DOCTOR, openForWriting, saying, switchToWal } from '../../database/db.ts';
-import type { Row, Sqlite, Value } from '../../database/sqlite.ts';
+import { type Row, type Sqlite, textIn, type Value } from '../../database/sqlite.ts';
 import type { Exit, ProcessIdentity } from '../../system/process-identity.ts';
+import { type Part, partKey, partOf } from '../model/part.ts';
 import { readPermissions } from '../model/permissions.ts';
 import type { Requester, Run } from '../model/run.ts';
 import type { Stop, Turn, Usage } from '../model/turn.ts';
@@ -12,6 +13,7 @@ import first from './schema/runs-001.sql' with { type: 'text' };
 import second from './schema/runs-002.sql' with { type: 'text' };
 import third from './schema/runs-003.sql' with { type: 'text' };
 import fourth from './schema/runs-004.sql' with { type: 'text' };
+import fifth from './schema/runs-005.sql' with { type: 'text' };
 
 /** Rows as values, and values as rows. Nothing is checked again: only this program writes this database. */
 
@@ -41,12 +43,13 @@ const RUN_JSON = {
   ...{ worktree: 'worktree', policy: 'policy', gaps: 'gaps', terminal: 'terminal' },
   ...{ profile: 'profile', handover: 'handover' },
 } as const;
-const RUN: ColumnsOf<Omit<Run, keyof typeof RUN_JSON | 'requester' | 'model' | 'permissions'>> = {
+const RUN: ColumnsOf<Omit<Run, keyof typeof RUN_JSON | 'requester' | 'model' | 'permissions' | 'part'>> = {
   ...{ id: 'id', number: 'number', childKey: 'child_key', agentId: 'agent_id', client: 'client' },
   ...{ label: 'label', task: 'task', thinking: 'thinking', cleanup: 'cleanup', cwd: 'cwd' },
   ...{ runTimeoutMs: 'run_timeout_ms', worktreeMode: 'worktree_mode', agentDir: 'agent_dir' },
   ...{ sessionId: 'session_id', warning: 'warning', archiveAfterMs: 'archive_after_ms' },
   ...{ createdAtMs: 'created_at', archiveAtMs: 'archive_at', archivedAtMs: 'archived_at' },
+  instructions: 'instructions',
 };
 
 /** What says whether a turn has a living supervisor, without its texts. */
@@ -56,7 +59,11 @@ const LIVENESS = {
   ...{ runId: 'run_id', number: 'number', state: 'state', version: 'version' },
   ...{ queuedAtMs: 'queued_at', claimedAtMs: 'claimed_at' },
 } as const;
-const OWNER: ColumnsOf<ProcessIdentity> = { pid: 'owner_pid', start: 'owner_start', boot: 'owner_boot' };
+export const OWNER: ColumnsOf<ProcessIdentity> = {
+  pid: 'owner_pid',
+  start: 'owner_start',
+  boot: 'owner_boot',
+};
 export const PROCESS: ColumnsOf<ProcessIdentity> = { pid: 'pid', start: 'pid_start', boot: 'pid_boot' };
 const STOP: ColumnsOf<Stop> = {
   ...{ reason: 'stop_reason', by: 'stop_by', atMs: 'stop_at', session: 'stop_session' },
@@ -66,12 +73,13 @@ const USAGE: ColumnsOf<Usage> = {
   ...{ inputTokens: 'tokens_in', outputTokens: 'tokens_out', costUsd: 'cost_usd', costSource: 'cost_source' },
   ...{ cacheReadTokens: 'tokens_cache_read', cacheWriteTokens: 'tokens_cache_write', model: 'model' },
 };
-const TURN: ColumnsOf<Omit<Turn, keyof TurnLiveness | 'stop' | 'exit' | 'usage' | 'permissions' | 'notes'>> =
-  {
-    ...{ kind: 'kind', announces: 'announces', message: 'message', session: 'session', result: 'result' },
-    ...{ startedAtMs: 'started_at', endedAtMs: 'ended_at', deadlineAtMs: 'deadline_at' },
-    ...{ launchedAtMs: 'launched_at', error: 'error' },
-  };
+const TURN: ColumnsOf<
+  Omit<Turn, keyof TurnLiveness | 'stop' | 'exit' | 'usage' | 'permissions' | 'notes' | 'ahead'>
+> = {
+  ...{ kind: 'kind', announces: 'announces', message: 'message', session: 'session', result: 'result' },
+  ...{ startedAtMs: 'started_at', endedAtMs: 'ended_at', deadlineAtMs: 'deadline_at' },
+  ...{ launchedAtMs: 'launched_at', error: 'error', name: 'name' },
+};
 
 /** The columns by which a TurnLiveness is read. */
 export const LIVENESS_COLUMNS = [LIVENESS, OWNER, PROCESS].flatMap(Object.values).join(', ');
@@ -93,7 +101,13 @@ export function readRun(row: Row): Run {
     requester: read(row, REQUESTER),
     model: read(row, MODEL),
     permissions: readPermissions(json(row.permissions)),
+    part: partIn(row),
   };
+}
+
+/** The part in a row with that column of `runs`; null: its run is a sub-agent. */
+export function partIn(row: Row): Part | null {
+  return partOf(textIn(row.part) ?? '') ?? null;
 }
 
 /** The liveness of a row of `turns`. */
@@ -114,6 +128,7 @@ export function readTurn(row: Row): Turn {
     usage: readUsage(row),
     notes: json(row.notes) as readonly string[],
     exit: exit.code === null && exit.signal === null ? null : exit,
+    ahead: row.ahead === 1,
   };
 }
 
@@ -129,8 +144,9 @@ export type Columns = Record<string, Value>;
 export function runColumns(
   run: Partial<Omit<Run, 'model'> & { readonly model: Partial<Run['model']> }>,
 ): Columns {
-  const { requester = {}, model = {} } = run;
-  const own = written(run, { ...RUN, ...RUN_JSON, permissions: 'permissions' });
+  const { requester = {}, model = {}, part } = run;
+  const stored = { ...run, part: part && partKey(part) };
+  const own = written(stored, { ...RUN, ...RUN_JSON, permissions: 'permissions', part: 'part' });
   return { ...own, ...written(requester, REQUESTER), ...written(model, MODEL) };
 }
 
@@ -232,7 +248,7 @@ export function runEvents(runId: string | null, limit: number, db: Sqlite): RunE
 
 const BUSY_TIMEOUT_MS = 5000;
 /** Each brings the schema from the version that is its place here to the next. */
-const MIGRATIONS = [first, second, third, fourth];
+const MIGRATIONS = [first, second, third, fourth, fifth];
 const RUNS_SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
@@ -266,7 +282,7 @@ export function runsTransaction<T>(paths: StatePaths, work: (db: Sqlite) => T): 
   return withRuns(paths, (db) => db.transaction(() => work(db)));
 }
 
-/** Reads; undefined when there is no database. @throws Error that names the file and what to do. */
+/** Reads, after bringing the database up to date; undefined when there is none. @throws Error that names the file and what to do. */
 export function readRuns<T>(paths: StatePaths, work: (db: Sqlite) => T): T | undefined {
   const open = () => {
     const db = openForReading(paths);
@@ -284,13 +300,18 @@ export function dataVersion(db: Sqlite): number {
 }
 
 function openForReading(paths: StatePaths): Sqlite | undefined {
-  return openToRead(paths.runsDatabase, BUSY_TIMEOUT_MS, (sqlite) => {
+  const look = (sqlite: Sqlite) => {
     const version = schemaVersion(sqlite);
     refuseNewer(version, paths);
-    if (version > 0) return sqlite; // What a later version adds is read as unknown in an earlier one.
-    sqlite.close();
-    return undefined;
-  });
+    return { sqlite, version };
+  };
+  const found = openToRead(paths.runsDatabase, BUSY_TIMEOUT_MS, look);
+  if (found?.version === RUNS_SCHEMA_VERSION) return found.sqlite;
+  found?.sqlite.close();
+  if (found === undefined || found.version === 0) return undefined;
+  // What is read names columns that an earlier version has not.
+  openRunsDb(paths).close();
+  return openToRead(paths.runsDatabase, BUSY_TIMEOUT_MS, (sqlite) => sqlite);
 }
 
 function migrateRuns(sqlite: Sqlite, paths: StatePaths): void {

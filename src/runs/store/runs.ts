@@ -1,6 +1,7 @@
 import { redactSecrets } from '../../core/redact.ts';
 import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
 import type { AnnounceState } from '../model/announcement.ts';
+import { type Part, partKey } from '../model/part.ts';
 import type { Run, RunWithMessages, RunWithTurn } from '../model/run.ts';
 import { isTerminal, type Usage } from '../model/turn.ts';
 import { checkLimits, type SpawnLimits, type SpawnRefusal } from './limits.ts';
@@ -39,6 +40,8 @@ export type RunListing = RunWithMessages & {
 export type RunFilter = {
   readonly requester?: string | undefined;
   readonly includeArchived?: boolean | undefined;
+  /** Also parts of conversations and orchestrations, not only sub-agents. */
+  readonly includeParts?: boolean | undefined;
   readonly limit: number;
 };
 
@@ -50,7 +53,7 @@ type RunChanges = Partial<Pick<Run, 'sessionId' | 'warning' | 'worktree' | 'cwd'
 /** Inserts a run with its first turn, which is queued, unless it is a repetition of another call or a limit is reached. */
 export function insertRun(run: NewRun, spawnKey: string, limits: SpawnLimits, db: Sqlite): Insertion {
   return db.transaction(() => {
-    const same = sameCall(run, spawnKey, limits, db);
+    const same = run.part === null ? sameCall(run, spawnKey, limits, db) : runOfPart(run.part, db);
     if (same !== undefined) return { kind: 'duplicate', ...same };
     const answer = checkLimits(run, limits, db);
     if (answer.kind === 'refused') return answer;
@@ -90,6 +93,12 @@ function sameCall(
   return isNamed || !isTerminal(state) || state === 'success' ? known : undefined;
 }
 
+/** The run for a part. */
+export function runOfPart(part: Part, db: Sqlite): RunWithMessages | undefined {
+  const row = db.get('SELECT id FROM runs WHERE part = ?', partKey(part));
+  return row && getRun(String(row.id), db);
+}
+
 /** A run with the turn that it is shown with. */
 export function getRun(runId: string, db: Sqlite): RunWithMessages | undefined {
   const run = db.get('SELECT * FROM runs WHERE id = ?', runId);
@@ -103,10 +112,11 @@ export function getRun(runId: string, db: Sqlite): RunWithMessages | undefined {
 
 /** The newest runs first. A fixed number of queries, each by an index. */
 export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
-  const { requester, includeArchived, limit } = filter;
+  const { requester, includeArchived, includeParts, limit } = filter;
   const kept = includeArchived === true ? [] : ['archived_at IS NULL'];
+  const meant = includeParts === true ? [] : ['part IS NULL'];
   const [own, values] = requester === undefined ? [[], []] : [['requester = ?'], [requester]];
-  const conditions = [...kept, ...own].join(' AND ');
+  const conditions = [...kept, ...meant, ...own].join(' AND ');
   const rows = db.all(
     `SELECT * FROM runs ${conditions && `WHERE ${conditions}`}
      ORDER BY ${requester === undefined ? 'created_at' : 'number'} DESC LIMIT ?`,
@@ -134,9 +144,13 @@ export function listRuns(filter: RunFilter, db: Sqlite): RunListing[] {
 }
 
 /** How many runs of the requester, or of all, are at work or wait, and how many are done and not archived. */
-export function countRuns(requester: string | undefined, db: Sqlite): { active: number; done: number } {
+export function countRuns(
+  { requester, includeParts }: Omit<RunFilter, 'limit'>,
+  db: Sqlite,
+): { active: number; done: number } {
   const [ofRequester, values] = requester === undefined ? ['', []] : ['AND requester = ?', [requester]];
-  const count = (sql: string) => Number(db.get(`${sql} ${ofRequester}`, ...values)?.n);
+  const meant = includeParts === true ? '' : 'AND part IS NULL';
+  const count = (sql: string) => Number(db.get(`${sql} ${ofRequester} ${meant}`, ...values)?.n);
   const active = count(`SELECT COUNT(DISTINCT turns.run_id) AS n FROM ${ACTIVE_TURNS}`);
   const kept = count('SELECT COUNT(*) AS n FROM runs WHERE archived_at IS NULL');
   return { active, done: Math.max(0, kept - active) };
@@ -174,7 +188,8 @@ export function changeRun(runId: string, changes: RunChanges, db: Sqlite): void 
 
 function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
   const warning = run.warning && redactSecrets(run.warning);
-  const columns: Columns = { ...runColumns({ ...run, warning }), spawn_key: spawnKey };
+  const instructions = run.instructions && redactSecrets(run.instructions);
+  const columns: Columns = { ...runColumns({ ...run, warning, instructions }), spawn_key: spawnKey };
   const names = Object.keys(columns);
   db.run(
     `INSERT INTO runs(number, ${names.join(', ')})
@@ -184,9 +199,10 @@ function insertRow(run: NewRun, spawnKey: string, db: Sqlite): void {
   );
 }
 
-/** Stores what the run is handed of its requester's conversation; in the transaction that inserts it. Without secrets. */
+/** Stores what the run is handed of its requester's conversation, in place of what was stored before. Without secrets. */
 export function keepHandover(runId: string, text: string, db: Sqlite): void {
-  if (text !== '') db.run('INSERT INTO handovers(run_id, text) VALUES (?, ?)', runId, redactSecrets(text));
+  if (text !== '')
+    db.run('INSERT OR REPLACE INTO handovers(run_id, text) VALUES (?, ?)', runId, redactSecrets(text));
 }
 
 /** What the run was handed; undefined when that was nothing, or the run is archived. */

@@ -1,7 +1,8 @@
 import { redactSecrets } from '../../core/redact.ts';
 import { type Row, type Sqlite, textIn } from '../../database/sqlite.ts';
 import { type NewAnnouncement, rawAnnouncement } from '../model/announcement.ts';
-import type { Run } from '../model/run.ts';
+import { lineOf } from '../model/part.ts';
+import type { Run, TurnName } from '../model/run.ts';
 import {
   canFollow,
   type Ending,
@@ -18,6 +19,7 @@ import {
   assigned,
   IS_ACTIVE,
   LIVENESS_COLUMNS,
+  partIn,
   readLiveness,
   readRun,
   readTurn,
@@ -35,8 +37,8 @@ export type TurnChanges = Partial<
 >;
 
 /** `session` and `permissions`: of who asks; otherwise the run's. */
-type NewTurn = Pick<Turn, 'runId' | 'announces' | 'message'> &
-  Partial<Pick<Turn, 'session' | 'permissions'>> & {
+export type NewTurn = Pick<Turn, 'runId' | 'announces' | 'message'> &
+  Partial<Pick<Turn, 'session' | 'permissions' | 'name' | 'ahead'>> & {
     readonly kind: 'send' | 'announce';
     readonly nowMs: number;
     /** `starting`: added by the run's own supervisor, in the slot that it has. */
@@ -51,11 +53,12 @@ export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
       throw new Error(`Cannot add a turn to run "${turn.runId}": it is archived`);
     const { requester } = run;
     const row = db.get(
-      `INSERT INTO turns(run_id, number, kind, announces, state, message, session, permissions, queued_at,
-         claimed_at)
-       SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
+      `INSERT INTO turns(run_id, number, kind, announces, state, message, session, permissions, name, ahead,
+         queued_at, claimed_at)
+       SELECT ?, COALESCE(MAX(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM turns WHERE run_id = ? RETURNING *`,
       ...[turn.runId, turn.kind, turn.announces, turn.state, turn.message, turn.session ?? null],
       turn.permissions == null ? null : JSON.stringify(turn.permissions),
+      ...[turn.name ?? null, turn.ahead === true ? 1 : 0],
       ...[turn.nowMs, turn.state === 'starting' ? turn.nowMs : null, turn.runId],
     );
     const added = readTurn(row ?? {});
@@ -66,6 +69,38 @@ export function appendTurn(turn: NewTurn, db: Sqlite): Turn {
     scheduleArchive(turn.runId, db);
     return result;
   });
+}
+
+/** The turn of a run that was asked for by this name. */
+export function turnNamed(runId: string, name: string, db: Sqlite): Turn | undefined {
+  const row = db.get('SELECT * FROM turns WHERE run_id = ? AND name = ?', runId, name);
+  return row && readTurn(row);
+}
+
+const BETWEEN_MESSAGES = '\n\n---\n\n';
+
+/**
+ * Adds a message to the newest turn of its run that waits; undefined, and nothing is changed, where none waits that the
+ * same session has asked for with the same permissions, or both are longer than that together.
+ */
+export function joinTurn(
+  { runId, message, session = null, permissions = null }: NewTurn,
+  lengthMax: number,
+  db: Sqlite,
+): Turn | undefined {
+  const row = db.get(
+    "SELECT * FROM turns WHERE run_id = ? AND kind <> 'announce' AND state = 'queued' ORDER BY number DESC LIMIT 1",
+    runId,
+  );
+  const waiting = row && readTurn(row);
+  if (waiting === undefined) return undefined;
+  const isSame =
+    (waiting.session ?? runOf(runId, db).requester.session ?? '') === session &&
+    JSON.stringify(waiting.permissions) === JSON.stringify(permissions);
+  const joined = `${waiting.message}${BETWEEN_MESSAGES}${message}`;
+  if (!isSame || joined.length > lengthMax) return undefined;
+  if (waiting.kind === 'task') db.run('UPDATE runs SET task = ? WHERE id = ?', joined, runId);
+  return writeTurn(waiting, { message: joined }, db);
 }
 
 function runOf(runId: string, db: Sqlite): Run {
@@ -90,11 +125,12 @@ export function activeTurns(db: Sqlite): Turn[] {
   return db.all(`SELECT * FROM turns WHERE ${IS_ACTIVE} ORDER BY position`).map(readTurn);
 }
 
-/** The requester's turns that have not ended, but for announce steps, each with the sessions that it belongs to. */
+/** The turns of the requester's sub-agents that have not ended, but for announce steps, each with the sessions that it belongs to. */
 export function awaitedTurns(requester: string, db: Sqlite) {
   const rows = db.all(
     `SELECT turns.*, runs.requester_session
-     FROM ${ACTIVE_TURNS} AND runs.requester = ? AND turns.kind <> 'announce' ORDER BY turns.position`,
+     FROM ${ACTIVE_TURNS} AND runs.requester = ? AND runs.part IS NULL AND turns.kind <> 'announce'
+     ORDER BY turns.position`,
     requester,
   );
   return rows.map((row) => ({
@@ -193,6 +229,45 @@ export function requestStop(runId: string, stop: Stop, db: Sqlite): Turn[] {
     ...stopTurns(db.all(`SELECT * FROM ${rows} ORDER BY position`, runId), stop, db),
     ...endAskedFor([runId], stop, db),
   ]);
+}
+
+/**
+ * Stops what is at work in the line of a run, with `all` also what waits there; `others`: not the run's own. Returns those
+ * turns, as they are now.
+ */
+export function requestStopOfLine(
+  { id, part, requester }: Run,
+  which: 'at work' | 'all',
+  stop: Stop,
+  db: Sqlite,
+  whose: 'any' | 'others' = 'any',
+): Turn[] {
+  const line = lineOf(id, part);
+  const rows = db.all(
+    `SELECT turns.*, runs.part FROM ${ACTIVE_TURNS} AND runs.requester = ? AND turns.kind <> 'announce'
+     ORDER BY turns.position`,
+    requester.key,
+  );
+  const isMeant = (row: Row) =>
+    lineOf(String(row.run_id), partIn(row)) === line &&
+    (which === 'all' || row.state !== 'queued') &&
+    (whose === 'any' || row.run_id !== id);
+  return stopTurns(rows.filter(isMeant), stop, db);
+}
+
+/** Stops one turn, with `waiting` only if it has no slot yet. Returns it as it is now; undefined when it had ended, or begun. */
+export function requestStopOfTurn(
+  { runId, turn: number }: TurnName,
+  which: 'any' | 'waiting',
+  stop: Stop,
+  db: Sqlite,
+): Turn | undefined {
+  const turn = getTurn(runId, number, db);
+  if (turn === undefined || isTerminal(turn.state)) return undefined;
+  if (which === 'waiting' && turn.state !== 'queued') return undefined;
+  const stopped = stopTurn(turn, stop, db);
+  scheduleArchive(runId, db);
+  return stopped;
 }
 
 /**

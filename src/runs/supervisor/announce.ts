@@ -30,11 +30,12 @@ import type { Supervision } from './turn-row.ts';
 /** Added to the announce step's timeout: for ending the client, and for its working tree. */
 const STEP_MARGIN_MS = 30_000;
 
-/** Whether the client is asked to word its result. One that was only found ended is not asked. */
+/** Whether the client is asked to word its result. One that was only found ended is not asked, nor is a part. */
 export function isAnnounceStepDue(
   { run, turn, ending, wasWatched }: Omit<EndedTurn, 'transcript'> & { readonly wasWatched: boolean },
   supervision: Supervision,
 ): boolean {
+  if (run.part !== null || run.profile?.kind === 'ask') return false;
   if (run.profile !== null) return wasWatched && isLastAnswerDue(run, turn);
   if (supervision.settings.announce.mode !== 'turn' || !wasWatched) return false;
   if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;
@@ -147,6 +148,7 @@ export async function notifyOfResult(runId: string, world: RunsWorld): Promise<v
     const run = readRuns(world.paths, (db) => getRun(runId, db)?.run);
     if (
       run === undefined ||
+      run.part !== null ||
       isKeyOfRun(run.requester.key) ||
       (notifyCommand === null && run.terminal === null)
     )

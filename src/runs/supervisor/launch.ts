@@ -34,7 +34,7 @@ export async function launchTurn(
   const client = clientNamed(run.client);
   const user = userOf(run, world.env);
   const command = turnCommand(client, {
-    prompt: turn.kind === 'task' ? await firstPrompt(run, settings, world) : turn.message,
+    prompt: session.kind === 'new' ? await firstPrompt(toldSoFar(run, row), settings, world) : turn.message,
     session,
     model: run.model.resolved,
     route: client.route(user, run.model.resolved),
@@ -123,10 +123,24 @@ export function isLastAnswer({ kind }: Turn, { profile }: Run): boolean {
   return kind === 'announce' && profile !== null;
 }
 
-/** The session that the client works in; undefined: it would go on with one, but the run has none. */
+/** The session that the client works in; undefined: it would go on with one, but the run has none. A part begins one then. */
 export function sessionOf(turn: Turn, run: Run): TurnSession | undefined {
-  if (turn.kind === 'task') return { kind: 'new', id: randomUUID() };
-  return run.sessionId === null ? undefined : { kind: 'resume', id: run.sessionId };
+  if (run.sessionId !== null && !beginsSession(turn, run)) return { kind: 'resume', id: run.sessionId };
+  return turn.kind === 'task' || run.part !== null ? { kind: 'new', id: randomUUID() } : undefined;
+}
+
+/** Whether the session of the turn is the run's from then on. Of a part, a message that went ahead may have begun it before the task. */
+export function beginsSession({ kind }: Turn, { part, sessionId }: Run): boolean {
+  return sessionId === null || (kind === 'task' && part === null);
+}
+
+/** The run with all that it was told as its task: messages too, where those before them never came to have a session. */
+function toldSoFar(run: Run, { turn, supervision: { db } }: TurnRow): Run {
+  if (turn.kind === 'task') return run;
+  const told = turnsOf(run.id, db).filter(
+    ({ number, claimedAtMs }) => number === turn.number || (number < turn.number && claimedAtMs !== null),
+  );
+  return { ...run, task: told.map(({ message }) => message).join('\n\n') };
 }
 
 /** What the session had used before this turn. */

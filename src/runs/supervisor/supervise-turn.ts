@@ -2,6 +2,7 @@ import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import type { Conclusion, TurnReader } from '../../clients/client.ts';
 import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
 import { clientNamed } from '../../clients/clients.ts';
+import { TEXT_LENGTH_MAX } from '../../clients/reading.ts';
 import { reasonOf } from '../../core/guards.ts';
 import { redactSecrets } from '../../core/redact.ts';
 import { cutText, oneLine } from '../../core/text.ts';
@@ -40,12 +41,12 @@ export async function superviseTurn(row: TurnRow, before: Turn): Promise<TurnEnd
     const run = runOf(row);
     const end = await comeToEnd(row, run, found);
     found = undefined;
-    if (tries >= TRIES_MAX || !isRetried(end, row)) return end;
+    if (tries >= TRIES_MAX || !isRetried(end, run, row)) return end;
   }
 }
 
-/** Prepares a second try with the client's own model, if the model was refused; false if there is none. */
-function isRetried({ run, ending, isModelRefused }: TurnEnd, row: TurnRow): boolean {
+/** Prepares a second try with the client's own model, in the session before, if the model was refused; false if there is none. */
+function isRetried({ run, ending, isModelRefused }: TurnEnd, { sessionId }: Run, row: TurnRow): boolean {
   const { supervision } = row;
   const { db } = supervision;
   const model = run.model.resolved;
@@ -55,7 +56,7 @@ function isRetried({ run, ending, isModelRefused }: TurnEnd, row: TurnRow): bool
   const safe = redactSecrets(oneLine(run.warning === null ? words : `${run.warning}; ${words}`));
   const warning = cutText(safe, WARNING_LENGTH_MAX);
   db.transaction(() => {
-    changeRun(run.id, { model: { resolved: null }, warning }, db);
+    changeRun(run.id, { model: { resolved: null }, warning, sessionId }, db);
     row.change(() => ({ launchedAtMs: null, process: null, usage: NO_USAGE }));
   });
   supervision.note(row.turn, 'model refused', words);
@@ -178,9 +179,12 @@ async function concludeUnseen(found: 'gone' | 'other boot', one: Try): Promise<T
   return ended({ conclusion, exit: null, stop: one.row.turn.stop }, false, one);
 }
 
-function conclude(reader: TurnReader, exit: Exit | null, { effects, files }: Try): Conclusion {
+function conclude(reader: TurnReader, exit: Exit | null, { effects, files, notes }: Try): Conclusion {
   const conclusion = reader.conclude(exit, readTail(files.errors, STDERR_BYTES_MAX));
   effects.enterConclusion(conclusion);
+  // The cut may have left out half of a letter.
+  if ((conclusion.text?.length ?? 0) >= TEXT_LENGTH_MAX - 1)
+    notes.push(`the answer is longer than ${TEXT_LENGTH_MAX} characters, and ends there`);
   return conclusion;
 }
 

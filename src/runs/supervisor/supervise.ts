@@ -12,7 +12,7 @@ import { reword } from '../store/outbox.ts';
 import { openRunsDb } from '../store/rows.ts';
 import { appendTurn, endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
-import { checkpoint, logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
+import { checkpoint, logRunFailure, orLogged, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
 import { announcingOf, isAnnounceStepDue, notifyOfResult, rewordBy } from './announce.ts';
 import { endingWithout, runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
 import { NotOurs, supervisionOf, TurnRow } from './turn-row.ts';
@@ -21,12 +21,17 @@ import { NotOurs, supervisionOf, TurnRow } from './turn-row.ts';
 const WRITE_TRIES_MAX = 120;
 const WRITE_RETRY_MS = 500;
 
-/** A supervisor's whole process, called as `supervise RUN TURN`. Never comes back. */
-export async function superviseProcess([, runId = '', turn]: readonly string[]): Promise<never> {
+/** A supervisor's whole process, called as `supervise RUN TURN`; `prepare`: what comes before it is begun. Never comes back. */
+export async function superviseProcess(
+  [, runId = '', turn]: readonly string[],
+  prepare: (runId: string, world: RunsWorld) => void,
+): Promise<never> {
   becomeLongLived();
   const world = runsWorld(thisProcess());
-  if (world !== undefined)
+  if (world !== undefined) {
+    orLogged(runId, world.paths, () => prepare(runId, world));
     await Promise.all([supervise(runId, Number(turn), world), noteRelease(runId, world)]);
+  }
   process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
 }
 
@@ -125,7 +130,7 @@ async function endTurnAndAnnounce(row: TurnRow, end: TurnEnd): Promise<Turn | un
   });
   supervision.checkpoint('after-end');
   supervision.note(turn, 'ended', describe(ending));
-  markInbox(end.run.requester.key, world.paths);
+  if (end.run.part === null) markInbox(end.run.requester.key, world.paths);
   supervision.checkpoint('after-mark');
   return step;
 }

@@ -11,7 +11,7 @@ import { changeRun } from '../store/runs.ts';
 import { refusedCalls } from '../workspace/refused-calls.ts';
 import { failureRecorder } from '../workspace/tool-failures.ts';
 import { logRunFailure, orLogged } from '../world.ts';
-import { isLastAnswer } from './launch.ts';
+import { beginsSession, isLastAnswer } from './launch.ts';
 import type { TurnRow } from './turn-row.ts';
 
 /** So many warnings of a client are logged in one turn. */
@@ -44,9 +44,9 @@ export function turnEffects(row: TurnRow, accepted: Run) {
     warnings.add(words);
     onWarning(words);
   };
-  /** The session of the first turn is the run's; later turns go on in it. */
+  /** The session of the first turn that has one is the run's; later turns go on in it. */
   const enterSession = (id: string, model: string | null) => {
-    const sessionId = row.turn.kind === 'task' ? id : run.sessionId;
+    const sessionId = beginsSession(row.turn, run) ? id : run.sessionId;
     const observed = model ?? run.model.observed;
     if (sessionId === run.sessionId && observed === run.model.observed) return;
     run = { ...run, sessionId, model: { ...run.model, observed } };

@@ -189,8 +189,9 @@ const MAIN_AGENT = 'main';
 
 type PromptWorld = Pick<RunsWorld, 'paths' | 'env' | 'now'>;
 
-/** The first prompt: the role, the workspace's files (R51), known lessons, and the task. Never throws. */
+/** The first prompt: the role, the workspace's files (R51), known lessons, and the task; of a question the task alone. Never throws. */
 export async function firstPrompt(run: Run, settings: RunSettings, world: PromptWorld): Promise<string> {
+  if (run.profile?.kind === 'ask') return run.task;
   const config = loadConfig(world.paths);
   const { workspace } = settings.agents.find(({ id }) => id === run.agentId) ?? { workspace: null };
   // Behind its own worktree also the directory that it was made from, with uncommitted files.
@@ -205,14 +206,17 @@ export async function firstPrompt(run: Run, settings: RunSettings, world: Prompt
     uncommitted: run.worktree === null ? 0 : await uncommittedFiles(run.worktree.repository, world.env),
     files: await contextFiles(workspace === null ? own : [workspace], settings.contextFiles, world.env),
     knowledge: knowledgeFor(run, config, world),
-    isInline: run.profile === null && settings.announce.mode === 'inline',
+    isInline: run.profile === null && run.part === null && settings.announce.mode === 'inline',
+    isPart: run.part !== null,
+    instructions: run.instructions,
   });
 }
 
 /** The task, and what the run was handed: in the task of a profile, beside any other. */
 function askedOf({ id, task, profile, policy, handover: report }: Run, { paths }: PromptWorld) {
   const handover = report === null ? '' : (readRuns(paths, (db) => handoverText(id, db)) ?? '');
-  if (profile === null) return { task, profile, rules: '', mayExplore: false, handover };
+  if (profile?.kind !== 'explore' && profile?.kind !== 'plan')
+    return { task, profile: null, rules: '', mayExplore: false, handover };
   const isPlan = profile.kind === 'plan';
   return {
     task: isPlan ? planPrompt(task, handover) : explorePrompt(task, handover),

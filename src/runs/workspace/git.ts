@@ -1,3 +1,4 @@
+import { copyFileSync, existsSync } from 'node:fs';
 import type { Environment } from '../../core/state-paths.ts';
 import { oneLine } from '../../core/text.ts';
 import {
@@ -30,6 +31,24 @@ export function said(answer: GitAnswer, before = ''): string {
 
 /** Where the index of a working tree is. */
 export const INDEX_PATH = ['rev-parse', '--path-format=absolute', '--git-path', 'index'];
+
+/**
+ * Makes an index of our own, so that the user's stays as it is: what that has, and the new files that are not ignored.
+ * `isTaken`: whether such a file, by its path from here, is entered; `how`: more for `git add`. @throws Error with git's reason
+ */
+export async function ownIndex(
+  git: Git,
+  index: string,
+  { how = [], isTaken = () => true }: { how?: readonly string[]; isTaken?: (name: string) => boolean } = {},
+): Promise<void> {
+  const own = said(await git(INDEX_PATH)).replace(/\n$/, '');
+  if (existsSync(own)) copyFileSync(own, index); // A repository in which nothing was added has none.
+  const others = said(await git(['ls-files', '-z', '--others', '--exclude-standard']));
+  // Not repositories in it: git would enter them as submodules.
+  const names = others.split('\0').filter((name) => name !== '' && !name.endsWith('/') && isTaken(name));
+  const add = ['--literal-pathspecs', 'add', ...how, '--pathspec-from-file=-', '--pathspec-file-nul'];
+  if (names.length > 0) said(await git(add, { index, stdin: names.join('\0') }));
+}
 
 const TIMEOUT_MS = 60_000;
 /** Where the user has his own configuration. Every other variable of git's says what to do, and comes from elsewhere. */

@@ -9,7 +9,6 @@ import {
   grantProblem,
   looksOnly,
   mayUse,
-  type PermissionMode,
   parseRule,
   parseRules,
   ruleText,
@@ -36,6 +35,8 @@ type Refused = { words: string; rule: string; kind: 'missing' | 'forbidden' | 'n
 /** Looks at the events of a client; `notes`: one line, or none when nothing was refused that a permission would have let through. */
 export function refusedCalls(run: Run) {
   const { client, policy, permissions } = run;
+  // A session of a conversation is told so once, when it begins.
+  const isTold = run.part?.kind === 'conversation';
   const open: OpenCalls = new Map();
   const refused = new Map<string, Refused>();
   const refuse = (id: string) => {
@@ -62,7 +63,8 @@ export function refusedCalls(run: Run) {
       }
     },
     notes(permitted: readonly string[]): string[] {
-      const isSilent = clientNamed(client).hidesRefusals === true && looksOnly(policy, permissions);
+      const isSilent =
+        clientNamed(client).hidesRefusals === true && looksOnly(policy, permissions) && !isTold;
       const unsaid: Refused[] = isSilent ? [{ words: 'changing files', rule: 'edit', kind: 'missing' }] : [];
       const all = refused.size > 0 ? [...refused.values()] : unsaid;
       return all.length > 0 ? [note(all, permitted, run)] : [];
@@ -100,7 +102,8 @@ function forbidding(tool: string, input: Json, { permissions }: Run): string | u
   });
 }
 
-function note(refused: readonly Refused[], permitted: readonly string[], { permissions }: Run): string {
+function note(refused: readonly Refused[], permitted: readonly string[], run: Run): string {
+  const { permissions } = run;
   const of = (kind: Refused['kind'], part: 'words' | 'rule') => [
     ...new Set(refused.flatMap((one) => (one.kind === kind ? [one[part]] : []))),
   ];
@@ -108,10 +111,12 @@ function note(refused: readonly Refused[], permitted: readonly string[], { permi
   const [missing, forbidding, never] = [of('missing', 'rule'), of('forbidden', 'rule'), of('never', 'words')];
   return [
     `Not permitted in ${permissions.mode} mode: ${some(words)}.`,
-    ...(missing.length === 0 ? [] : [advice(missing, permitted, permissions.mode)]),
+    ...(missing.length === 0 ? [] : [advice(missing, permitted, run)]),
     ...(forbidding.length === 0 ? [] : [`The user's own settings forbid or ask about: ${some(forbidding)}.`]),
     ...(never.length === 0 ? [] : [`No permission allows here: ${some(never)}.`]),
-  ].join(' ');
+  ]
+    .filter((words) => words !== '')
+    .join(' ');
 }
 
 function some(words: readonly string[]): string {
@@ -119,14 +124,20 @@ function some(words: readonly string[]): string {
   return `${words.slice(0, NAMED_MAX).join(', ')}${more}`;
 }
 
-function advice(rules: readonly string[], permitted: readonly string[], mode: PermissionMode): string {
-  const setting = JSON.stringify([...new Set([...permitted, ...rules])]);
-  const bySetting =
-    mode === 'plan'
-      ? ''
-      : `the user sets tools.subagents.allow (self-generation config set tools.subagents.allow ${inShell(setting)}), or `;
+function advice(rules: readonly string[], permitted: readonly string[], { permissions, part }: Run): string {
+  const setting = inShell(JSON.stringify([...new Set([...permitted, ...rules])]));
   const grants = inShell(rules.join(','));
-  return `To allow it, ${bySetting}the user starts it with "self-generation subagents spawn --permissions ${grants} …".`;
+  const command = part === null ? 'subagents spawn' : 'run';
+  const ways = [
+    ...(permissions.mode === 'plan'
+      ? []
+      : [`sets tools.subagents.allow (self-generation config set tools.subagents.allow ${setting})`]),
+    // Of what works in a team nobody starts one alone.
+    ...(part?.kind === 'orchestration'
+      ? []
+      : [`starts it with "self-generation ${command} --permissions ${grants} …"`]),
+  ];
+  return ways.length === 0 ? '' : `To allow it, ${ways.map((way) => `the user ${way}`).join(', or ')}.`;
 }
 
 /** A word as a shell takes it, whatever is in it. */

@@ -3,7 +3,7 @@ import { reasonOf } from '../../core/guards.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
 import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
 import { type Run, runDirectory, type Worktree } from '../model/run.ts';
-import { gitIn, INDEX_PATH, said } from './git.ts';
+import { gitIn, ownIndex, said } from './git.ts';
 
 /**
  * What a run has changed in its working tree, as one patch: what it has committed, what it has not, and files that are
@@ -13,8 +13,8 @@ import { gitIn, INDEX_PATH, said } from './git.ts';
 const PATCH_BYTES_MAX = 32 * 1024 * 1024;
 const TIMEOUT_MS = 10 * 60_000;
 /** So that the patch is the same, whatever the user has configured for reading one. */
-const AS_PATCH: readonly string[] = [
-  ...['--binary', '--full-index', '--unified=3', '--no-renames', '--ignore-submodules=all'],
+export const AS_PATCH: readonly string[] = [
+  ...['--full-index', '--unified=3', '--no-renames', '--ignore-submodules=all'],
   ...['--no-color', '--no-ext-diff', '--no-textconv', '--no-relative', '--src-prefix=a/', '--dst-prefix=b/'],
 ];
 
@@ -106,18 +106,11 @@ async function writePatch(
   // The run may have taken in what is new in the other tree, and the other tree may have left the first commit.
   const bases = start === undefined ? [main] : [main, start];
   const base = said(await git(['merge-base', tip, ...bases])).trim();
-  const diff = ['diff', ...AS_PATCH, `--output=${file}`, base];
+  const diff = ['diff', '--binary', ...AS_PATCH, `--output=${file}`, base];
   if (!hasTree) {
     said(await git([...diff, tip], { timeoutMs: TIMEOUT_MS }));
     return;
   }
-  // An index of our own takes the new files, so that the run's stays as it is.
-  const own = said(await git(INDEX_PATH));
-  const others = said(await git(['ls-files', '-z', '--others', '--exclude-standard']));
-  copyFileSync(own.replace(/\n$/, ''), index);
-  // Not repositories in it: git would enter them as submodules.
-  const names = others.split('\0').filter((name) => name !== '' && !name.endsWith('/'));
-  const add = '--literal-pathspecs add --intent-to-add --pathspec-from-file=- --pathspec-file-nul'.split(' ');
-  if (names.length > 0) said(await git(add, { index, stdin: names.join('\0') }));
+  await ownIndex(git, index, { how: ['--intent-to-add'] });
   said(await git(diff, { index, timeoutMs: TIMEOUT_MS }));
 }

@@ -68,12 +68,11 @@ export async function prepareWorktree(
     const hash = createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16);
     const home = join(paths.worktrees, hash);
     const path = join(home, run.id);
-    const worktree = {
-      path,
-      repository: root,
-      branch: known?.branch ?? branchOf(run),
-      base: known?.base ?? head,
-    };
+    const branch = known?.branch ?? branchOf(run);
+    // Where nothing of it stayed, it begins anew, with what is there now.
+    const isAnew = known === null || (await commitOf(`refs/heads/${branch}`, git)) === undefined;
+    const base = isAnew ? head : known.base;
+    const worktree = { path, repository: root, branch, ...(base !== undefined && { base }) };
     ensurePrivateDirectory(paths.worktrees);
     ensurePrivateDirectory(home);
     await whileLocked(`${home}.lock`, () => addWorktree(worktree, git, env));
@@ -183,7 +182,9 @@ async function addWorktree(worktree: Worktree, git: Git, env: Environment): Prom
   if (!lines.includes(`branch ${branch}`) || !existsSync(join(path, '.git'))) {
     // The branch is there when the run had a tree before, and commits of it stayed.
     const hasBranch = (await commitOf(branch, git)) !== undefined;
-    const how = hasBranch ? [path, worktree.branch] : ['--no-track', '-b', worktree.branch, path, 'HEAD'];
+    const how = hasBranch
+      ? [path, worktree.branch]
+      : ['--no-track', '-b', worktree.branch, path, worktree.base ?? 'HEAD'];
     said(await git(['worktree', 'add', '--quiet', '--no-checkout', ...how]), problem);
   }
   // Separately, because some of git's configuration is known only inside of the worktree.

@@ -6,6 +6,7 @@ import {
   firstPromptText,
   reportContract,
   TASK_MARKER,
+  withHistoryPrompt,
 } from '../../../src/runs/model/prompts.ts';
 import { madeRun } from '../../support/made-run.ts';
 
@@ -44,7 +45,7 @@ const NONCE = '00112233445566ff';
 const PROMPT: FirstPrompt = {
   language: 'en',
   task: 'Fix the tests.\n\nThen say which.',
-  ...{ profile: null, rules: '', mayExplore: false, handover: '' },
+  ...{ profile: null, rules: '', mayExplore: false, handover: '', isPart: false, instructions: null },
   requester: 'agent:main:app-0011223344556677',
   childKey: 'agent:main:subagent:1a2b3c4d-5e6f-4071-8293-a4b5c6d7e8f9',
   nonce: NONCE,
@@ -211,4 +212,39 @@ test.each([
   const text = firstPromptText({ ...PROMPT, language, handover, isInline: true });
   expect(text).toContain(`\n\n${words}`);
   expect(text).toEndWith(`\n${handover}\n\n${TASK_MARKER}\n${PROMPT.task}`);
+});
+
+describe('the prompt of a part', () => {
+  const part = { ...PROMPT, isPart: true, instructions: 'You are the main agent.' };
+  const files = [{ name: 'AGENTS.md', text: 'Be brief.', isCut: false }];
+
+  test('has its instructions for a role, the files and what is known, and the message at the end', () => {
+    const text = firstPromptText({ ...part, files, knowledge: 'rules' });
+    expect(text).toMatch(
+      /^You are the main agent\.\n\n.*<<<BEGIN_PROJECT_FILE.*Known in this project:\nrules\n\n\[Current Message\]\n/s,
+    );
+    expect(text).toEndWith(`\n\n[Current Message]\n${PROMPT.task}`);
+    for (const word of ['sub-agent', TASK_MARKER, PROMPT.childKey]) expect(text).not.toContain(word);
+    expect(firstPromptText({ ...part, instructions: null })).toBe(`[Current Message]\n${PROMPT.task}`);
+  });
+
+  test('has what was said before in front of the message', () => {
+    const handover = '[Recent Context]\n\n[user] hi';
+    expect(firstPromptText({ ...part, handover })).toEndWith(
+      `\n\n${handover}\n\n---\n[Current Message]\n${PROMPT.task}`,
+    );
+  });
+
+  test('that is a sub-agent with instructions has its task behind the marker of one', () => {
+    const text = firstPromptText({ ...part, isPart: false });
+    expect(text).toStartWith('You are the main agent.\n\nRequester: ');
+    expect(text).toEndWith(`\n\n${TASK_MARKER}\n${PROMPT.task}`);
+  });
+});
+
+test('withHistoryPrompt() is the message alone where nothing was said before', () => {
+  expect(withHistoryPrompt('hi', '')).toBe('hi');
+  expect(withHistoryPrompt('hi', '[Recent Context]\n\n[user] a')).toBe(
+    '[Recent Context]\n\n[user] a\n\n---\n[Current Message]\nhi',
+  );
 });

@@ -88,6 +88,8 @@ export function newRun({ key = A, session = null, spawnKey: _, ...rest }: RunFie
     agentDir: null,
     profile: null,
     handover: null,
+    part: null,
+    instructions: null,
     warning: null,
     terminal: null,
     archiveAfterMs: 3_600_000,

@@ -112,7 +112,8 @@ test('unclaim() gives back a slot that nobody uses, with the old place in the qu
 let position = 0;
 function turn(requester: string): QueuedTurn {
   position += 1;
-  return { runId: `run-${position}`, number: 1, position, requester, childKey: `key-${position}` };
+  const runId = `run-${position}`;
+  return { runId, line: runId, isHeld: false, number: 1, position, requester, childKey: `key-${position}` };
 }
 
 function choose(
@@ -154,10 +155,13 @@ test('chooseTurns() lends the slot of a run to one of those that it has asked fo
 const queuedTurn = fc.record({
   requester: fc.constantFrom('a', 'b', 'c'),
   runId: fc.nat(12).map(String),
+  isHeld: fc.boolean(),
 });
+/** Several runs may be of one line, as the sessions of a conversation are. */
+const lineOf = (runId: string) => `line ${Math.floor(Number(runId) / 2)}`;
 const queue = fc.record({
   queued: fc.array(queuedTurn, { maxLength: 30 }),
-  busy: fc.uniqueArray(queuedTurn, { maxLength: 6, selector: (one) => one.runId }),
+  busy: fc.uniqueArray(queuedTurn, { maxLength: 6, selector: (one) => lineOf(one.runId) }),
   starts: fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 1, max: 9 })),
 });
 const limits = fc.record({ maxConcurrent: fc.nat(10) });
@@ -165,9 +169,8 @@ const limits = fc.record({ maxConcurrent: fc.nat(10) });
 test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit', () => {
   fc.assert(
     fc.property(queue, limits, ({ queued, busy, starts }, max) => {
-      const place = (one: Pick<QueuedTurn, 'runId' | 'requester'>, position: number) => ({
-        number: 1,
-        position,
+      const place = (one: Pick<QueuedTurn, 'runId' | 'requester' | 'isHeld'>, position: number) => ({
+        ...{ number: 1, position, line: lineOf(one.runId) },
         childKey: `key of ${one.runId}`,
         ...one,
       });
@@ -175,15 +178,18 @@ test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit
       const all = { queued: queued.map(place), busy: busy.map(place), lastStarts };
       const chosen = chooseTurns(all, max);
       const fits = (turns: readonly QueuedTurn[]) =>
-        turns.length <= max.maxConcurrent && new Set(turns.map(({ runId }) => runId)).size === turns.length;
+        turns.length <= max.maxConcurrent && new Set(turns.map(({ line }) => line)).size === turns.length;
       for (const [index, one] of chosen.entries()) {
         const before = [...all.busy, ...chosen.slice(0, index)];
         expect(before.length).toBeLessThan(max.maxConcurrent);
-        expect(before.some(({ runId }) => runId === one.runId)).toBe(false);
+        expect(before.some(({ line }) => line === one.line)).toBe(false);
+        expect(one.isHeld).toBe(false);
+        // Of a line, the one that came first.
+        expect(all.queued.find(({ line, isHeld }) => line === one.line && !isHeld)).toBe(one);
       }
       // A limit that was lowered may be over-run by what is busy already.
       if (fits(all.busy)) {
-        const rest = all.queued.filter((one) => !chosen.includes(one));
+        const rest = all.queued.filter((one) => !one.isHeld && !chosen.includes(one));
         for (const one of rest) expect(fits([...all.busy, ...chosen, one])).toBe(false);
       }
     }),

@@ -56,20 +56,53 @@ test('openRunsDb(), readRuns() and withRuns() refuse the database of a later ver
   db,
   paths,
 }) => {
-  db.exec('PRAGMA user_version = 5');
-  const words = `Cannot use "${paths.runsDatabase}": its schema version is 5, this program knows 4. Update self-generation`;
+  db.exec('PRAGMA user_version = 6');
+  const words = `Cannot use "${paths.runsDatabase}": its schema version is 6, this program knows 5. Update self-generation`;
   expect(() => openRunsDb(paths)).toThrow(words);
   expect(() => readRuns(paths, () => 'read')).toThrow(words);
   expect(() => withRuns(paths, () => 'written')).toThrow(words);
-  expect(db.get('PRAGMA user_version')?.user_version).toBe(5);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(6);
 });
 
-test('readRuns() reads a database of the earlier version as it stands, and withRuns() brings it up to date', ({
-  db,
-  paths,
-}) => {
+/** Takes away what the fifth version has added. */
+const WITHOUT_PARTS = `
+  DROP INDEX run_parts; DROP INDEX turn_names;
+  ALTER TABLE runs DROP COLUMN part; ALTER TABLE runs DROP COLUMN instructions;
+  ALTER TABLE turns DROP COLUMN name; ALTER TABLE turns DROP COLUMN ahead;
+  DROP TABLE conversations; DROP TABLE orchestration_facts; DROP TABLE orchestrations;
+  PRAGMA user_version = 4`;
+
+for (const [name, use] of [
+  ['readRuns()', readRuns],
+  ['withRuns()', withRuns],
+] as const) {
+  test(`${name} brings a database of the fourth version up to date, and what was in it goes on`, ({
+    db,
+    paths,
+    open,
+  }) => {
+    const turn = started(db);
+    db.exec(WITHOUT_PARTS);
+    const read = use(paths, (now) => ({
+      run: getRun(turn.runId, now),
+      runs: listRuns({ limit: 9 }, now).length,
+    }));
+    expect(read).toMatchObject({ run: { run: { part: null, instructions: null }, turn }, runs: 1 });
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(5);
+    // A supervisor of the earlier version has its connection still, and knows nothing of what was added.
+    db.run(
+      "INSERT INTO turns(run_id, number, kind, state, message, queued_at) VALUES (?, 2, 'send', 'queued', '', 1)",
+      turn.runId,
+    );
+    expect(endTurn(turn, ending(), announcement(), db)?.state).toBe('success');
+    expect(getTurn(turn.runId, 2, open())).toMatchObject({ name: null, ahead: false });
+  });
+}
+
+test('readRuns() and withRuns() bring a database of the first version up to date', ({ db, paths }) => {
   const { runId } = accepted(db);
   claimTurns(LANE, NOW_MS, db);
+  db.exec(WITHOUT_PARTS);
   for (const table of ['runs', 'turns']) db.exec(`ALTER TABLE ${table} DROP COLUMN permissions`);
   for (const name of ['session', 'stop_session']) db.exec(`ALTER TABLE turns DROP COLUMN ${name}`);
   for (const name of ['profile', 'handover']) db.exec(`ALTER TABLE runs DROP COLUMN ${name}`);
@@ -83,9 +116,8 @@ test('readRuns() reads a database of the earlier version as it stands, and withR
   const awaited = [{ runId, turn: 1, sessions: ['', null] }];
   expect(readRuns(paths, (read) => awaitedTurns(A, read))).toEqual(awaited);
   expect(readRuns(paths, (read) => getRun(runId, read))).toMatchObject(asks);
-  expect(db.get('PRAGMA user_version')?.user_version).toBe(1);
   expect(withRuns(paths, (written) => getRun(runId, written))).toMatchObject(asks);
-  expect(db.get('PRAGMA user_version')?.user_version).toBe(4);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(5);
   // What was stopped before is still stopped, whichever session asks.
   expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 4 })).toMatchObject({ why: 'stopped' });
   expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 6 }).kind).toBe('inserted');

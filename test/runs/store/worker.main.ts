@@ -83,5 +83,7 @@ function isLeft({ state, owner, claimedAtMs }: Turn): boolean {
 }
 
 function isDone(db: Sqlite): boolean {
-  return requesters.every((key) => countRuns(key, db).active === 0 && undelivered(key, db) === 0);
+  return requesters.every(
+    (key) => countRuns({ requester: key }, db).active === 0 && undelivered(key, db) === 0,
+  );
 }

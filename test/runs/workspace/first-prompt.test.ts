@@ -229,6 +229,28 @@ describe('a run with a profile', () => {
     expect(await promptOf(here, { run: kept })).not.toContain('The tool explore');
   });
 
+  test('that only asks is given its task alone', async () => {
+    using here = place();
+    here.put('AGENTS.md', 'Be brief.');
+    const run = {
+      profile: { kind: 'ask', limits },
+      part: { kind: 'conversation', id: 'c', name: 'memory.1' },
+    } as const;
+    expect(await promptOf(here, { run })).toBe('Fix the tests.');
+  });
+
+  test('that judges has its instructions, the files, and its task', async () => {
+    using here = place({ announce: { mode: 'inline' } });
+    here.put('AGENTS.md', 'Be brief.');
+    const part = { kind: 'orchestration', id: 'o', name: 'review.1' } as const;
+    const run = { profile: { kind: 'review', limits }, part, instructions: 'You judge.' } as const;
+    const text = await promptOf(here, { run });
+    expect(text).toStartWith('You judge.\n\n');
+    expect(text).toContain('Be brief.');
+    expect(text).toEndWith('\n\n[Current Message]\nFix the tests.');
+    expect(text).not.toContain('ANNOUNCE_SKIP');
+  });
+
   test('that has none has the hand-over beside its task, without secrets', async () => {
     using here = place();
     const text = await handed(

@@ -100,6 +100,16 @@ describe('refusedCalls()', () => {
       expect(notesOf([call as Call], { client })[0]).not.toContain('To allow it');
     expect(notesOf([['Glob', { pattern: '/x/*' }, 'event']])[0]).toContain(`'["read"]'`);
   });
+  test('names the command by which a conversation is given more, and of a team the setting alone', () => {
+    const part = { id: 'x', name: '1' };
+    const said = (kind: 'conversation' | 'orchestration', changes: Partial<Run> = {}) =>
+      notesOf([edit], { part: { kind, ...part }, ...changes })[0];
+    expect(said('conversation')).toContain(`"self-generation run --permissions 'edit' …".`);
+    expect(said('orchestration')).toEndWith(`config set tools.subagents.allow '["edit"]').`);
+    const permissions: Permissions = { mode: 'plan', allow: [], deny: [] };
+    expect(said('orchestration', { permissions })).toBe('Not permitted in plan mode: Edit src/a.ts.');
+    expect(notesOf([], { client: 'codex', part: { kind: 'conversation', ...part } })).toEqual([]);
+  });
   test('quotes no secret', () => {
     const secret = `sk-ant-api03-${'aB3'.repeat(30)}`;
     const [note] = notesOf([['Bash', { command: `login ${secret}` }, 'event']]);
