@@ -3,7 +3,7 @@ import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { counted } from '../core/text.ts';
 import { type AgentSetting, resultString, type SubAgentResult } from '../runs/context/agents.ts';
 import { seenText } from '../runs/context/evidence.ts';
-import type { ProfileKind } from '../runs/model/profile.ts';
+import type { AgentKind } from '../runs/model/profile.ts';
 import { THINKING_LEVELS } from '../runs/model/run.ts';
 import { formatCount, formatDuration } from '../runs/model/stats.ts';
 import { choice, EXIT, type Given, positiveUpTo } from './context.ts';
@@ -49,7 +49,7 @@ export function withAgentOptions(command: Command): Command {
 }
 
 /** The text of a call; "-" is standard input. Ends a call without one. */
-export async function readTask(name: ProfileKind, words: readonly string[], here: RunsHere): Promise<string> {
+export async function readTask(name: AgentKind, words: readonly string[], here: RunsHere): Promise<string> {
   const task = (await typedText(words, here)).trim();
   if (task === '')
     return complainUsage(name === 'plan' ? 'plan [options] TASK' : 'explore [options] QUERY', here, '');
@@ -63,7 +63,7 @@ export async function readTask(name: ProfileKind, words: readonly string[], here
 
 /** What the flags ask for, with what of a conversation is handed over; ends the command when that cannot be had. */
 export async function requestHanding(
-  kind: ProfileKind,
+  kind: AgentKind,
   task: string,
   flags: AgentFlags,
   here: RunsHere,
@@ -114,7 +114,7 @@ function resultCode({ status, refusal }: SubAgentResult): number {
 }
 
 /** Prints the result and what is known of it; a failure on standard error. */
-export function tellResult(kind: ProfileKind, result: SubAgentResult, { world, context }: RunsHere): void {
+export function tellResult(kind: AgentKind, result: SubAgentResult, { world, context }: RunsHere): void {
   const text = `${shownText(resultString(kind, result, world))}\n`;
   if (result.output === '') context.stderr(text);
   else context.stdout(text);
@@ -135,7 +135,7 @@ export function tellResult(kind: ProfileKind, result: SubAgentResult, { world, c
 }
 
 /** The result as JSON, with the text that a parent is told. */
-export function resultJson(kind: ProfileKind, result: SubAgentResult, { world }: RunsHere) {
+export function resultJson(kind: AgentKind, result: SubAgentResult, { world }: RunsHere) {
   return { text: resultString(kind, result, world), ...result };
 }
 

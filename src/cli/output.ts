@@ -32,7 +32,7 @@ export function shortened(text: string, lengthMax: number): string {
 
 /** As much of a line as a terminal shows in so many columns; wide characters take two. */
 export function cutToWidth(line: string, columns: number): string {
-  if (Bun.stringWidth(line) <= columns) return line;
+  if (line === '' || Bun.stringWidth(line) <= columns) return line;
   let cut = '';
   for (const { segment } of new Intl.Segmenter().segment(line)) {
     if (Bun.stringWidth(cut + segment) >= columns) break;
@@ -46,9 +46,9 @@ export function shownText(text: string): string {
   return visible(withoutFrames(text));
 }
 
-/** One JSON document: the same values, in which what could move a cursor or open a frame is written by its number. */
-export function shownJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 2).replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`;
+/** One JSON document, on one line without an indent: the same values, in which what could move a cursor or open a frame is written by its number. */
+export function shownJson(value: unknown, indent: 0 | 2 = 2): string {
+  return `${JSON.stringify(value, null, indent).replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`;
 }
 
 /** The same on standard output. */

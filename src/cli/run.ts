@@ -15,6 +15,11 @@ import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { analyzeCommand } from './analyze.ts';
 import { configCommand } from './config.ts';
 import { askOnTerminal, type CliContext, confirmOnTerminal, EXIT, newCommand, PROGRAM } from './context.ts';
+import { memoryCommand } from './conversation/memory.ts';
+import { orchestrateCommand } from './conversation/orchestrate.ts';
+import { queueCommand } from './conversation/queue.ts';
+import { runCommand, steerCommand } from './conversation/run.ts';
+import { worklogCommand } from './conversation/worklog.ts';
 import { applyCommand, dismissCommand, undoCommand } from './decide.ts';
 import { errorsCommand } from './errors.ts';
 import { exploreCommand } from './explore.ts';
@@ -85,6 +90,7 @@ function watchedOutput() {
 const COMMANDS: readonly ((context: CliContext) => Command)[] = [
   ...[installCommand, uninstallCommand, doctorCommand, statusCommand],
   ...[analyzeCommand, suggestionsCommand, applyCommand, dismissCommand, undoCommand],
+  ...[runCommand, steerCommand, queueCommand, memoryCommand, orchestrateCommand, worklogCommand],
   ...[
     importCommand,
     subagentsCommand,

@@ -12,7 +12,7 @@ import { missingSections } from '../runs/context/plan.ts';
 import { currentVersion } from '../runs/context/plan-store.ts';
 import { draftPlan } from '../runs/context/planning.ts';
 import { withContext } from '../runs/context/with-context.ts';
-import type { ProfileKind } from '../runs/model/profile.ts';
+import type { AgentKind } from '../runs/model/profile.ts';
 import { isInsideRun } from '../runs/world.ts';
 import { type ToolCall, unlessRefused } from './answer.ts';
 import { AGENT_WAIT_SECONDS_DEFAULT, type EXPLORE_PARAMETERS, type PLAN_PARAMETERS } from './parameters.ts';
@@ -44,7 +44,7 @@ export async function plan(parameters: z.infer<typeof PLAN_PARAMETERS>, call: To
 }
 
 async function settingOf(
-  profile: ProfileKind,
+  profile: AgentKind,
   task: string,
   { context: mode, client, model, timeoutSeconds }: Asked,
   { world, requester, signal, progress }: ToolCall,
@@ -63,7 +63,7 @@ async function settingOf(
 }
 
 /** @throws RefusedCall when no run was started */
-function answerOf(kind: ProfileKind, result: SubAgentResult, { world, signal, holdTurn }: ToolCall): Json {
+function answerOf(kind: AgentKind, result: SubAgentResult, { world, signal, holdTurn }: ToolCall): Json {
   if (result.refusal !== null) return unlessRefused(result.refusal);
   const { run, artifacts, contextUpdates, errors, executionTimeMs, tokenUsage } = result;
   const { cwd: _, warning, ...turn } = run ?? { cwd: '', warning: null };

@@ -98,6 +98,15 @@ export const PLAN_PARAMETERS = z.strictObject({
   ...AGENT_PARAMETERS,
 });
 
+export const ORCHESTRATE_PARAMETERS = z.strictObject({
+  task: word('All of it: the team knows nothing of this conversation.'),
+});
+
+export const WORKLOG_PARAMETERS = z.strictObject({
+  number: count(1_000_000, 'Of the orchestration; otherwise the newest.').optional(),
+  timeoutSeconds: amount('Wait so long for its end; default 0.').max(WAIT_SECONDS_MAX).optional(),
+});
+
 export const LIST_PARAMETERS = z.strictObject({
   limit: count(LIST_MAX, `How many, newest first. Default ${LIST_DEFAULT}.`).optional(),
   activeMinutes: amount('Only those that changed within these minutes.').optional(),

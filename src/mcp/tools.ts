@@ -25,6 +25,7 @@ import {
   type ToolCall,
   unlessRefused,
 } from './answer.ts';
+import { orchestrate, worklog } from './orchestrations.ts';
 import {
   EXPLORE_PARAMETERS,
   HISTORY_PARAMETERS,
@@ -33,6 +34,7 @@ import {
   LOG_DEFAULT,
   LOG_MAX,
   MESSAGES_DEFAULT,
+  ORCHESTRATE_PARAMETERS,
   type Parameters,
   PLAN_PARAMETERS,
   readParameters,
@@ -42,6 +44,7 @@ import {
   type SubagentsParameters,
   spawnParameters,
   WAIT_SECONDS_DEFAULT,
+  WORKLOG_PARAMETERS,
 } from './parameters.ts';
 
 /** The tools: what is told about each, and what answers its calls. The same for everybody but for the ids, as prompts are cached. */
@@ -131,6 +134,22 @@ export function toolsFor(agentIds: readonly string[]) {
         'Have an agent that only reads write a plan, and wait for it. The user decides on it with "self-generation plan resume".',
       schema: PLAN_PARAMETERS,
       act: plan,
+    }),
+    tool({
+      name: 'orchestrate',
+      title: 'Have a team do it',
+      description:
+        'Have a large task planned, divided among the agents of the team, reviewed and mended. Answers at once with its number; worklog shows how it stands.',
+      schema: ORCHESTRATE_PARAMETERS,
+      act: orchestrate,
+    }),
+    tool({
+      name: 'worklog',
+      title: 'Read a worklog',
+      description: 'Read how an orchestration of this project stands, and what came of it.',
+      onlyLooks: true,
+      schema: WORKLOG_PARAMETERS,
+      act: worklog,
     }),
     tool({
       name: 'agents_list',

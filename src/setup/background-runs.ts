@@ -48,7 +48,8 @@ export function activeRuns(paths: StatePaths): ActiveRuns | undefined {
 }
 
 function allRuns(db: Sqlite): Run[] {
-  return listRuns({ includeArchived: true, limit: Number.MAX_SAFE_INTEGER }, db).map(({ run }) => run);
+  const all = { includeArchived: true, includeParts: true, limit: Number.MAX_SAFE_INTEGER };
+  return listRuns(all, db).map(({ run }) => run);
 }
 
 /** Where these runs were asked for: `"/a" and in "/b"`. */

@@ -91,9 +91,9 @@ function nearestExisting(path: string): string {
 /** Whether only the user can read what is recorded: directories 0700, files 0600. */
 export function checkPermissions({ paths, platform }: CheckWorld): Finding {
   if (platform === 'win32') return skipped('Windows keeps them in access lists');
-  const { home, data, spool, given, tasks, backups, plans, summaries } = paths;
+  const { home, data, spool, given, tasks, backups, plans, summaries, memory } = paths;
   const { database, config, manifest, hookLog } = paths;
-  const directories = [home, data, spool, given, tasks, backups, plans, summaries];
+  const directories = [home, data, spool, given, tasks, backups, plans, summaries, memory];
   const open = [...directories, database, config, manifest, hookLog].filter(
     (path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0,
   );

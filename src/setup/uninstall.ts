@@ -170,8 +170,8 @@ function removeInstalled(removal: Uninstall): void {
 }
 
 function reportKept({ paths, manifest, steps }: Uninstall): void {
-  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees, plans, summaries, pruned } =
-    paths;
+  const { config, data, spool, given, scripts, runs, inboxMarks, worktrees } = paths;
+  const { plans, summaries, memory, pruned } = paths;
   const text = fileText(config);
   if (text !== undefined && text !== manifest?.configWritten) {
     const note = manifest?.configWritten === undefined ? 'install did not write it' : 'you have changed it';
@@ -185,6 +185,7 @@ function reportKept({ paths, manifest, steps }: Uninstall): void {
   keep([runs, inboxMarks], 'of background sub-agents; --purge removes it');
   keep([plans], 'your plans; --purge removes them');
   keep([summaries], 'summaries of conversations; --purge removes them');
+  keep([memory], 'what is remembered of conversations; --purge removes it');
   keep([pruned], 'what was pruned from sessions of OpenCode; --purge removes it');
   keep([worktrees], 'working trees of sub-agents; --purge removes those without work of their own');
 }

@@ -21,6 +21,8 @@ const CALLS: readonly [string, Json][] = [
   ['agents_list', {}],
   ['explore', { query: 'x' }],
   ['plan', { task: 'x' }],
+  ['orchestrate', { task: 'x' }],
+  ['worklog', {}],
   ['subagents', {}],
   ['subagents', { action: 'stop', target: 'all' }],
 ];

@@ -35,18 +35,18 @@ function spawnProperty([tool]: Awaited<ReturnType<typeof listed>>, name: string)
 }
 
 describe('the list of tools', () => {
-  test('has the eight tools, what each takes, and no more', async () => {
+  test('has the ten tools, what each takes, and no more', async () => {
     await using connected = await connect(home);
     const tools = await listed(connected);
     const names =
-      'sessions_spawn sessions_list sessions_history sessions_send explore plan agents_list subagents';
+      'sessions_spawn sessions_list sessions_history sessions_send explore plan orchestrate worklog agents_list subagents';
     expect(tools.map(({ name }) => name)).toEqual(names.split(' '));
     for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ additionalProperties: false });
     const looking = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
-    expect(looking).toEqual(['sessions_list', 'sessions_history', 'explore', 'agents_list']);
+    expect(looking).toEqual(['sessions_list', 'sessions_history', 'explore', 'worklog', 'agents_list']);
     expect(tools[0]?.inputSchema.required).toEqual(['task']);
     expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true);
-    expect(JSON.stringify(tools).length).toBeLessThan(7200);
+    expect(JSON.stringify(tools).length).toBeLessThan(7800);
     expect(connected.client.getInstructions()).toContain('sessions_spawn');
   });
 

@@ -80,6 +80,7 @@ function infoJson(known: Known, { context }: RunsHere) {
     context: run.handover && safeText(handoverLine(run.handover)),
     handover: run.handover,
     profile: run.profile,
+    part: run.part,
     runTimeoutSeconds: run.runTimeoutMs / 1000,
     deadlineAt: isoTime(turn.deadlineAtMs),
     ...{ process, supervisor, stop, deliveryAttempts: attempts, cwd, permissions, enforcementGaps },
@@ -130,6 +131,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
     ...turns.map(
       (one): Row => [`Message, turn ${one.number}`, one.kind === 'send' ? outcomeWords(one) : null],
     ),
+    ['Part of', run.part && `${run.part.kind} ${run.part.id}, ${run.part.name}`],
     ['Client', run.client],
     ['Model', `requested ${word(requested)}, resolved ${word(resolved)}, observed ${word(observed)}`],
     ['Usage', usageWords(usage)],
@@ -158,7 +160,7 @@ function outcomeWords(turn: Turn): string {
 
 function profileWords({ kind, limits }: Profile): string {
   const most = Object.entries(limits).flatMap(([name, count]) => (count === null ? [] : `${name} ${count}`));
-  return `${kind}, which only reads${most.length === 0 ? '' : `; at most ${most.join(', ')}`}`;
+  return `${kind}, which ${kind === 'ask' ? 'has no tools' : 'only reads'}${most.length === 0 ? '' : `; at most ${most.join(', ')}`}`;
 }
 
 function permissionWords({ permissions: { mode, allow, deny } }: Run): string {

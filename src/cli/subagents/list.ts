@@ -22,7 +22,7 @@ import {
   writtenAtMs,
 } from './runs-here.ts';
 
-type ListFlags = Given<'all' | 'allProjects' | 'watch' | 'json'> & Given<'limit', number>;
+type ListFlags = Given<'all' | 'allProjects' | 'parts' | 'watch' | 'json'> & Given<'limit', number>;
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100_000;
@@ -45,6 +45,7 @@ export const list: SubagentsCommand = {
   define: (command) =>
     command
       .option('--all', 'also archived runs')
+      .option('--parts', 'also what conversations and orchestrations consist of')
       .option('--all-projects', 'the runs of every project')
       .option('--limit <N>', `how many at most (${LIMIT_DEFAULT})`, limitUpTo(LIMIT_MAX))
       .option('--watch', 'draw it again each second, as long as a run is active'),
@@ -81,9 +82,10 @@ async function watch(here: RunsHere, flags: ListFlags): Promise<void> {
   }
 }
 
-function readFound({ all, allProjects, limit = LIMIT_DEFAULT }: ListFlags, { requester, world }: RunsHere) {
+function readFound(flags: ListFlags, { requester, world }: RunsHere) {
+  const { all, allProjects, parts, limit = LIMIT_DEFAULT } = flags;
   const key = allProjects ? undefined : requester.key;
-  return readRunList({ requester: key, includeArchived: all === true, limit }, world);
+  return readRunList({ requester: key, includeArchived: all, includeParts: parts, limit }, world);
 }
 
 type Found = ReturnType<typeof readFound>;
@@ -124,6 +126,7 @@ function cellsOf(listing: RunListing, nowMs: number, paths: StatePaths): string[
     ...(hidesFailure(listing) ? ['announce skipped'] : []),
     ...(keepsWorktree(listing) ? ['worktree'] : []),
     ...(run.archivedAtMs === null ? [] : ['archived']),
+    ...(run.part === null ? [] : [`${run.part.kind} ${run.part.name}`]),
   ];
   return [
     nameOf(run),

@@ -67,7 +67,7 @@ export const spawn: SubagentsCommand = {
   act: start,
 };
 
-const PERMISSIONS = 'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"';
+export const PERMISSIONS = 'what it may do without asking: edit, all, or rules like "edit,exec(npm test:*)"';
 
 async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]): Promise<void> {
   const task = await typedText(words, here);

@@ -127,6 +127,26 @@ describe('subagents list', () => {
     });
   }
 
+  test('leaves out what conversations and orchestrations consist of, unless --parts asks for it', async () => {
+    using shelf = newShelf();
+    const part = { kind: 'orchestration', id: 'o1', name: 'review.1' } as const;
+    const profile = {
+      kind: 'ask',
+      limits: { iterations: null, tokens: null, usd: null, observationChars: null },
+    } as const;
+    shelf.start({ label: 'docs' });
+    shelf.start({ task: 'Judge it.', part, profile });
+    expect((await lines(shelf)).slice(1)).toEqual(['Active: 1 · Done: 0', expect.stringContaining('docs')]);
+    const { stdout } = await shelf.call(['list', '--parts']);
+    expect(stdout).toContain('Active: 2 · Done: 0');
+    expect(stdout).toMatch(/\n2\) {2}running {2}Judge it\. .* orchestration review\.1\n/);
+    const info = (await shelf.call(['info', '2'])).stdout;
+    expect(info).toContain('\nPart of: orchestration o1, review.1\n');
+    expect(info).toContain('\nProfile: ask, which has no tools\n');
+    expect((await shelf.call(['info', 'last'])).stdout).toContain('Label: docs\n');
+    expect(JSON.parse((await shelf.call(['info', '2', '--json'])).stdout).part).toEqual(part);
+  });
+
   test('tells when a run last said something, by what the client has written', async () => {
     using shelf = newShelf();
     const turn = shelf.start({ label: 'docs' });
