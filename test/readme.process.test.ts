@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync } from 'node:fs';
 import { withSettings } from '../scripts/readme-tables.ts';
 import { HOOKS, hooksIn } from '../src/hooks/hooks.ts';
+import { teamOf } from '../src/orchestrate/team.ts';
 import { asAbove } from '../src/prune/placeholder.ts';
-import { CONFIG_FIELDS } from '../src/settings/all-settings.ts';
+import { CONFIG_FIELDS, loadRunConfig } from '../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from './support/home.ts';
 import { contextOf, type ProcessResult, runProgram } from './support/hook-process.ts';
 import { agentStart } from './support/payloads.ts';
@@ -124,7 +125,17 @@ test('the harmless commands of the READMEs end with 0 in the order of a first da
     expect([result.exitCode, result.stderr], words.join(' ')).toEqual([0, '']);
   }
   const typed = shellCommands(README).filter(isOurs);
-  const ofAgents = ['subagents', 'explore', 'plan'];
+  const ofAgents = [
+    'subagents',
+    'explore',
+    'plan',
+    'run',
+    'steer',
+    'queue',
+    'memory',
+    'orchestrate',
+    'worklog',
+  ];
   for (const [, ...words] of typed) if (!ofAgents.includes(words[0] ?? '')) expect(day).toContainEqual(words);
 });
 
@@ -173,6 +184,18 @@ test('the example of exploring and planning ends with a plan of three versions',
   // The draft, what it lacked, and what was said of it.
   expect(result.stdout).toMatch(/\n\w{8} +draft +3 +just now +Expire sessions after 30 days\.\n$/);
 }, 30_000);
+
+test('the examples of a team in the settings are one', () => {
+  for (const markdown of Object.values(BOTH)) {
+    const [example = '', ...others] = blocks(markdown, 'json5');
+    expect(others).toEqual([]);
+    using home = temporaryHome();
+    home.put('.self-generation/config.json', example);
+    const config = loadRunConfig(home.paths);
+    const team = config.kind === 'refused' ? [] : teamOf(config.settings);
+    expect(team.map(({ name, role }) => `${name} ${role}`)).toEqual(['server backend', 'manual docs']);
+  }
+});
 
 test("the entry for one's own settings answers SubagentStart once the program is installed", async () => {
   const [example = '', ...others] = blocks(README, 'json');

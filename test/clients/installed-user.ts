@@ -1,12 +1,14 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '../../src/core/state-paths.ts';
 import { type CommandResult, runCommand } from '../../src/system/run-command.ts';
 import type { ClientName } from '../support/clients.ts';
 import { BINARY } from '../support/program.ts';
 import { startOnTerminal, type TerminalProgram } from '../support/terminal.ts';
+import { installCli } from './install-clis.ts';
 import { USAGE } from './mcp-users.ts';
 import type { ModelRequest, Script } from './one-shot-model.ts';
+import { USERS } from './one-shot-users.ts';
 import { makeWorkspace, type Workspace, writeFiles } from './one-shot-workspace.ts';
 
 const TIMEOUT_MS = 180_000;
@@ -28,14 +30,24 @@ export type InstalledUser = {
 /** What the client says, and the questions that its model was asked meanwhile. */
 export type Talk = { readonly stdout: string; readonly asked: readonly ModelRequest[] };
 
-/** Makes the user, with what such a one has set up. */
-export async function makeUser(name: ClientName): Promise<InstalledUser> {
+/** Puts a client into a workspace of another one's; returns what it has in its user's environment. */
+async function addClient(name: ClientName, workspace: Workspace): Promise<Environment> {
+  const { files, without } = USAGE[name];
+  await symlink(await installCli(name), join(workspace.root, 'bin', name));
+  await writeFiles(workspace.home, { ...USERS[name].files(workspace), ...files });
+  const own = Object.entries(USERS[name].env(workspace));
+  return Object.fromEntries(own.filter(([key]) => !without.includes(key)));
+}
+
+/** Makes the user, with what such a one has set up; one of several clients has these others besides. */
+export async function makeUser(name: ClientName, ...others: ClientName[]): Promise<InstalledUser> {
   const { files, without, args: usual } = USAGE[name];
   const workspace = await makeWorkspace(name);
+  const ofOthers = await Promise.all(others.map((other) => addClient(other, workspace)));
   const project = await mkdtemp(join(workspace.root, 'project-'));
   await writeFiles(workspace.home, files);
   const kept = Object.entries(workspace.env).filter(([key]) => !without.includes(key));
-  const env: Environment = { ...Object.fromEntries(kept), UNRELATED: undefined };
+  const env: Environment = Object.assign({}, ...ofOthers, Object.fromEntries(kept), { UNRELATED: undefined });
   const start = (program: string, words: readonly string[], stdin = '') =>
     runCommand(program, words, { env, cwd: project, stdin, timeoutMs: TIMEOUT_MS });
   const run = async (program: string, words: readonly string[], stdin = '') => {
