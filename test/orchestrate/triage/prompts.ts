@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fingerprint } from '../../../src/core/text.ts';
 import {
@@ -32,10 +32,9 @@ export function isHeldOut({ prompt }: LabelledPrompt): boolean {
   return Number.parseInt(fingerprint(prompt).slice(-1), 36) % 2 === 1;
 }
 
-/** What a model said to each prompt, by the prompt or its key, where that was kept. */
-export function keptAnswers(): ReadonlyMap<string, TriageAnswer> | undefined {
+/** What a model said to each prompt, by the prompt or its key. */
+export function keptAnswers(): ReadonlyMap<string, TriageAnswer> {
   const file = join(FIXTURES, 'answers.json');
-  if (!existsSync(file)) return undefined;
   const said: Record<string, unknown> = JSON.parse(readFileSync(file, 'utf8'));
   return new Map(
     PROMPTS.flatMap(({ key, prompt }) => {
