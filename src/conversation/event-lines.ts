@@ -3,6 +3,7 @@ import { type Json, readString } from '../core/guards.ts';
 import { inertText } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText, cutText, oneLine } from '../core/text.ts';
+import { policyName } from '../runs/model/tool-policy.ts';
 import type { Turn } from '../runs/model/turn.ts';
 
 /** What a turn does as lines for its user (seed 004: events.js). Texts of the client, without secrets, inert and cut. */
@@ -21,10 +22,6 @@ const LABEL_MAX = 60;
 /** Looked at of a longer text; a secret that the cut goes through is beyond what is shown. */
 const SCANNED_MAX = 4096;
 
-/** The names that clients give to their shell. */
-const SHELLS = ['bash', 'exec', 'shell', 'run_shell_command', 'exec_command', 'unified_exec'];
-const SEARCHES = ['web_search', 'websearch', 'google_web_search'];
-const PAGES = ['web_fetch', 'webfetch'];
 /** What a call is about, by the names that clients give to it. */
 const ABOUT = ['file_path', 'absolute_path', 'filePath', 'path', 'pattern', 'query', 'prompt', 'description'];
 
@@ -43,7 +40,7 @@ export function logEventSummary(
     case 'tool-call': {
       const command = commandOf(event);
       if (command !== undefined) return line(`cmd: ${toSingleLine(command, COMMAND_MAX)}`);
-      if (isOneOf(SEARCHES, event.tool)) return line(`search: ${aboutCall(event, REASONING_MAX)}`);
+      if (policyName(event.tool) === 'web_search') return line(`search: ${aboutCall(event, REASONING_MAX)}`);
       return line(
         `tool: ${[toSingleLine(event.tool, LABEL_MAX), aboutCall(event, DONE_COMMAND_MAX)].join(' ').trim()}`,
       );
@@ -94,16 +91,16 @@ export function toolLabel(call: OpenCall): string {
   const command = commandOf(call);
   if (command !== undefined) return `⚡ ${toSingleLine(command, 40)}`;
   const { tool, input } = call;
-  if (isOneOf(SEARCHES, tool)) return `🔍 ${aboutCall(call, LABEL_MAX) || 'search'}`;
+  if (policyName(tool) === 'web_search') return `🔍 ${aboutCall(call, LABEL_MAX) || 'search'}`;
   const url = readString(input, 'url');
-  if (isOneOf(PAGES, tool))
+  if (policyName(tool) === 'web_fetch')
     return `🌐 ${url && URL.canParse(url) ? toSingleLine(new URL(url).hostname, LABEL_MAX) : 'page'}`;
   return `🔧 ${[toSingleLine(tool, LABEL_MAX), aboutCall(call, LABEL_MAX)].join(' ').trim()}`;
 }
 
 /** The command of a call of a shell, in whatever form the client has it. */
 function commandOf({ tool, input }: OpenCall): string | undefined {
-  if (!isOneOf(SHELLS, tool)) return undefined;
+  if (policyName(tool) !== 'exec') return undefined;
   const { command } = input;
   return Array.isArray(command)
     ? command.join(' ')
@@ -113,10 +110,6 @@ function commandOf({ tool, input }: OpenCall): string | undefined {
 function aboutCall({ input }: OpenCall, lengthMax: number): string {
   const found = ABOUT.map((name) => readString(input, name)).find((text) => text);
   return found === undefined ? '' : toSingleLine(found, lengthMax);
-}
-
-function isOneOf(names: readonly string[], tool: string): boolean {
-  return names.includes(tool.toLowerCase());
 }
 
 /** A text on one line, at most so many UTF-16 units with the `…` of what is left out. */

@@ -157,7 +157,7 @@ async function changedSince(cwd: string, before: string | null, { env }: RunsWor
   const after = before === null ? undefined : await snapshotTree(cwd, env);
   if (before === null || after === undefined) return NOTHING;
   if (before === after) return { ...NOTHING, tree: after };
-  const { files, patch } = (await changesBetween(cwd, before, after, env)) ?? NOTHING;
+  const { files, patch } = await changesBetween(cwd, before, after, env);
   return { tree: after, files: files.map(({ path }) => path), patch };
 }
 

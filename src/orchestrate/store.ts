@@ -66,13 +66,6 @@ export function putFact(id: string, { name, value }: Fact, nowMs: number, db: Sq
   return changes > 0;
 }
 
-/** When each fact was written, in their order. */
-export function factTimes(id: string, db: Sqlite): { readonly name: string; readonly atMs: number }[] {
-  return db
-    .all('SELECT name, at FROM orchestration_facts WHERE orchestration = ? ORDER BY position', id)
-    .map(({ name, at }) => ({ name: String(name), atMs: Number(at) }));
-}
-
 /** Ends one: the fact, the row, and that nobody carries it on any more. */
 export function endOrchestration(
   id: string,

@@ -5,7 +5,7 @@ import { carryOn, type EngineOptions } from '../../orchestrate/engine.ts';
 import type { Orchestration, OrchestrationState } from '../../orchestrate/model/state.ts';
 import { planOrchestration, startEngine } from '../../orchestrate/start.ts';
 import { orchestrationsOf } from '../../orchestrate/store.ts';
-import { isContinueIntent } from '../../orchestrate/triage/signals.ts';
+import { isContinueIntent, needsOrchestration } from '../../orchestrate/triage/signals.ts';
 import { decideTriage } from '../../orchestrate/triage/triage.ts';
 import { looksOnly, splitGrants } from '../../runs/model/permissions.ts';
 import { readRuns } from '../../runs/store/rows.ts';
@@ -130,7 +130,7 @@ function explain(prompt: string, { direct, pipeline }: Flags, here: RunsHere): v
   const seen = signals.length === 0 ? 'none' : signals.join(', ');
   const text = `${who}: ${why}\nSignals of size, which decide nothing: ${seen}\n`;
   answer(
-    { ...decided, evidence: redactSecrets(evidence), needsOrchestration: signals.length >= 2 },
+    { ...decided, evidence: redactSecrets(evidence), needsOrchestration: needsOrchestration(prompt) },
     text,
     here,
   );
