@@ -4,7 +4,7 @@ import type { StatePaths } from '../core/state-paths.ts';
 import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
 
 /** The version of the schema that this code writes, and to which it takes over what an earlier one made. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /** Which columns a database has. Databases of other implementations are read as they are. */
 export type Shape = { has(table: string, column: string): boolean };

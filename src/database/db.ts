@@ -2,8 +2,11 @@ import { openSqlite } from '#sqlite';
 import type { StatePaths } from '../core/state-paths.ts';
 import { adoptTables, settleAdopted } from './adopt.ts';
 import { type Db, isUnopenable, openForReading, ownDb, SCHEMA_VERSION, schemaVersion } from './connection.ts';
-import schema from './schema/knowledge.sql' with { type: 'text' };
+import knowledge from './schema/knowledge.sql' with { type: 'text' };
+import ledger from './schema/ledger.sql' with { type: 'text' };
 import { type Sqlite, sqliteErrorCode } from './sqlite.ts';
+
+const schema = `${knowledge}\n${ledger}`;
 
 /** What our databases have in common: how they are opened, and what is said when that fails. */
 

@@ -1,24 +1,34 @@
 import { pathExists, readTextFile } from '#runtime';
-import { readString } from '../core/guards.ts';
+import { CHANNELS, LESSON_KINDS, type Telling } from '../benefit/model/telling.ts';
+import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
-import type { GivenContext } from './given-note.ts';
+import type { GivenNote } from './given-note.ts';
+import { hasForgotten, recordTellings } from './ledger.ts';
 import { recordIn } from './sqlite.ts';
 
-/** Which sub-agent was given what: the notes that SubagentStart left, taken in by who may write. */
+/** Which agent was given what: the notes that hooks left, taken in by who may write. */
+
+/** What a sub-agent was given. */
+export type GivenContext = Omit<GivenNote, 'agentId' | 'client' | 'tellings'> & { readonly agentId: string };
 
 const NOTE_AGE_MAX_MS = 60_000;
 
-/** Takes the notes into the database. Throws what SQLite throws; the notes are kept then. */
+/**
+ * Takes the notes into the database: what sub-agents were given, and what the ledger has not yet of what was told or held out.
+ * Each counts once, also when a taker is killed before its file is removed. One that quotes an error that was forgotten since is
+ * left out. Throws what SQLite throws; the notes are kept
+ * then.
+ */
 export function takeGiven(paths: StatePaths, nowMs: number, db: Db): void {
   if (!pathExists(paths.given)) return;
   const fs = process.getBuiltinModule('node:fs');
   const notes = readNotes(paths);
   db.sqlite.transaction(() => {
-    for (const { ts, sessionId, agentId, agentType, project, projectPath, text } of notes.flatMap(givenIn)) {
-      const sql = `INSERT OR IGNORE INTO given_contexts(ts, session_id, agent_id, agent_type, project, project_path, text)
-        VALUES (?, ?, ?, ?, ?, ?, ?)`;
-      db.sqlite.run(sql, ts, sessionId, agentId, agentType, project, projectPath, text);
+    for (const note of notes.flatMap(givenIn).sort(byTime)) {
+      if (hasForgotten(note.tellings, db)) continue;
+      recordTellings(note, db);
+      if (isContext(note)) insertContext(note, db);
     }
   });
   for (const { file, given, writtenMs } of notes) {
@@ -27,14 +37,32 @@ export function takeGiven(paths: StatePaths, nowMs: number, db: Db): void {
   }
 }
 
-/** What waits to be taken in. */
+const byTime = (left: GivenNote, right: GivenNote) => Date.parse(left.ts) - Date.parse(right.ts);
+
+function insertContext(context: GivenContext, db: Db): void {
+  const { ts, sessionId, agentId, agentType, project, projectPath, text } = context;
+  const sql = `INSERT OR IGNORE INTO given_contexts(ts, session_id, agent_id, agent_type, project, project_path, text)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`;
+  db.sqlite.run(sql, ts, sessionId, agentId, agentType, project, projectPath, text);
+}
+
+function isContext(note: GivenNote): note is GivenNote & GivenContext {
+  return note.agentId !== null && note.text !== '';
+}
+
+/** What of sub-agents waits to be taken in. */
 export function waitingGiven(paths: StatePaths): GivenContext[] {
+  return waitingNotes(paths).filter(isContext);
+}
+
+/** What waits to be taken in. */
+export function waitingNotes(paths: StatePaths): GivenNote[] {
   return readNotes(paths).flatMap(givenIn);
 }
 
-type Note = { readonly file: string; readonly given: GivenContext | undefined; readonly writtenMs: number };
+type Note = { readonly file: string; readonly given: GivenNote | undefined; readonly writtenMs: number };
 
-const givenIn = ({ given }: Note): GivenContext[] => (given === undefined ? [] : [given]);
+const givenIn = ({ given }: Note): GivenNote[] => (given === undefined ? [] : [given]);
 
 function readNotes(paths: StatePaths): Note[] {
   if (!pathExists(paths.given)) return [];
@@ -42,22 +70,42 @@ function readNotes(paths: StatePaths): Note[] {
   const notes: Note[] = [];
   for (const name of fs.readdirSync(paths.given)) {
     const file = `${paths.given}/${name}`;
-    const writtenMs = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-    // Another process may just have taken it in.
-    if (writtenMs !== undefined) notes.push({ file, writtenMs, given: readNote(readTextFile(file) ?? '') });
+    const stats = fs.statSync(file, { throwIfNoEntry: false });
+    // Another process may just have taken it in; what is no file is none of ours.
+    if (stats?.isFile())
+      notes.push({ file, writtenMs: stats.mtimeMs, given: readNote(readTextFile(file) ?? '') });
   }
   return notes;
 }
 
-function readNote(text: string): GivenContext | undefined {
-  const note = recordIn(text);
-  const [ts, sessionId, agentId] = ['ts', 'sessionId', 'agentId'].map((key) => readString(note, key));
-  const given = readString(note, 'text');
-  if (!ts || !sessionId || !agentId || given === undefined) return undefined;
-  const agentType = readString(note, 'agentType') ?? null;
-  const project = readString(note, 'project') ?? 'unknown';
-  const projectPath = readString(note, 'projectPath') ?? '';
-  return { ts, sessionId, agentId, agentType, project, projectPath, text: given };
+function readNote(source: string): GivenNote | undefined {
+  const note = recordIn(source);
+  const text = readString(note, 'text');
+  const [ts, sessionId] = [readString(note, 'ts'), readString(note, 'sessionId')];
+  if (!sessionId || text === undefined || Number.isNaN(Date.parse(ts ?? ''))) return undefined;
+  return {
+    ...{ ts: ts as string, sessionId, text },
+    agentId: readString(note, 'agentId') || null,
+    agentType: readString(note, 'agentType') ?? null,
+    project: readString(note, 'project') ?? 'unknown',
+    projectPath: readString(note, 'projectPath') ?? '',
+    client: readString(note, 'client'),
+    tellings: Array.isArray(note.tellings) ? note.tellings.flatMap(readTelling) : [],
+  };
+}
+
+function readTelling(value: unknown): Telling[] {
+  if (!isRecord(value)) return [];
+  const { place, key } = readRecord(value, 'group');
+  const kind = LESSON_KINDS.find((one) => one === value.kind);
+  const channel = CHANNELS.find((one) => one === value.channel);
+  const { text, holdPercent, isHeld, callId = null, root } = value as Json;
+  if (kind === undefined || channel === undefined || typeof isHeld !== 'boolean') return [];
+  if (typeof place !== 'string' || typeof key !== 'string' || typeof text !== 'string') return [];
+  const isPercent = typeof holdPercent === 'number' && holdPercent >= 0 && holdPercent <= 100;
+  if (!isPercent || (callId !== null && typeof callId !== 'string')) return [];
+  if (root !== undefined && typeof root !== 'string') return [];
+  return [{ group: { place, key }, kind, text, channel, holdPercent, isHeld, callId, root }];
 }
 
 /** The newest first. */

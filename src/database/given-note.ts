@@ -1,31 +1,48 @@
-import { readTextFile, writeMark } from '#runtime';
+import { pathExists, readTextFile, writeMark } from '#runtime';
+import type { Telling } from '../benefit/model/telling.ts';
 import { isRecord, parseJson, readString } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { cutText, fingerprint } from '../core/text.ts';
 
 /**
- * Which sub-agent was given what. SubagentStart must not wait for the database, so it leaves a note in a file, and the
- * next hook that may write takes it in. A note is no event: it may be lost when the machine fails in that moment.
+ * Which agent was given what, or would have been. Hooks that an agent waits for must not wait for the database, so they leave
+ * a note in a file, and the next hook that may write takes it in. A note is no event: it may be lost when the machine fails
+ * in that moment.
  */
-export type GivenContext = {
+export type GivenNote = {
   readonly ts: string;
   readonly sessionId: string;
-  readonly agentId: string;
+  /** Null: the main session. */
+  readonly agentId: string | null;
   readonly agentType: string | null;
   readonly project: string;
   readonly projectPath: string;
+  /** Empty where all of it was held out. */
   readonly text: string;
+  /** The client's name, where it is known. */
+  readonly client?: string | undefined;
+  readonly tellings: readonly Telling[];
 };
 
+const SLOTS = 4096;
+const SLOTS_TRIED = 64;
+/** Of a fingerprint: more than there are slots. */
+const NOTE_DIGITS = 4;
+
 /**
- * Leaves the note, in one of 4,096 files that the end of the agent's id chooses: where nobody ever takes notes in, the
- * disk does not fill. Its directory is there from install on: a process that ends at once has no time to make one.
- * Never throws.
+ * Leaves the note in one of 4,096 files: the one that its content chooses, or the next that is free, so that none is lost while
+ * it waits. Where nobody ever takes notes in, the disk does not fill: then it is not left. Its directory is there from
+ * install on: a process that ends at once has no time to make one. Never throws.
  */
-export function noteGiven(given: GivenContext, paths: StatePaths): void {
-  let slot = '';
-  for (const letter of given.agentId.slice(-3)) slot += '0123456789abcdef'.includes(letter) ? letter : '0';
-  writeMark(`${paths.given}/${slot}.json`, JSON.stringify(given));
+export function noteGiven(given: GivenNote, paths: StatePaths): void {
+  const text = JSON.stringify(given);
+  const first = Number.parseInt(fingerprint(text).slice(-NOTE_DIGITS), 36);
+  for (let tried = 0; tried < SLOTS_TRIED; tried++) {
+    const file = `${paths.given}/${((first + tried) % SLOTS).toString(16).padStart(3, '0')}.json`;
+    if (pathExists(file)) continue;
+    writeMark(file, text);
+    return;
+  }
 }
 
 /** What a sub-agent is to do: the client tells it to PreToolUse, which comes right before SubagentStart. */

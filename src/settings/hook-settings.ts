@@ -100,6 +100,13 @@ export const HOOK_SETTINGS = {
       'lessons that a model writes once a day: none, for you to judge, or told at once where their commands ran',
     ),
   },
+  proof: {
+    holdOut: row(
+      oneOf('off', 'low', 'trial'),
+      'off',
+      'how much is left untold by a coin, to see whether telling helps: nothing, a tenth, or half until that is known',
+    ),
+  },
   analysisOnSessionEnd: row(boolean, false, 'true analyses the log after every session, within the budget'),
   analysisCli: row(oneOf(...CLIENT_NAMES), 'claude', 'the program that asks the model'),
   analysisModel: row(modelName, 'sonnet', 'its model; the default is for claude, others choose their own'),

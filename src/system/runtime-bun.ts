@@ -70,6 +70,14 @@ export function fileStamp(path: string): FileStamp {
   }
 }
 
+export function sha256(text: string): string {
+  return new Bun.CryptoHasher('sha256').update(text).digest('hex');
+}
+
+export function hmacSha256(key: string, text: string): string {
+  return new Bun.CryptoHasher('sha256', key).update(text).digest('hex');
+}
+
 export function collectGarbage(): void {
   Bun.gc(true);
 }
@@ -91,5 +99,7 @@ export function writeMark(path: string, text: string): void {
   pathExists,
   fileStamp,
   writeMark,
+  sha256,
+  hmacSha256,
   collectGarbage,
 }) satisfies Runtime;

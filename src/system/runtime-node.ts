@@ -1,3 +1,4 @@
+import { createHash, createHmac } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -56,6 +57,14 @@ export function fileStamp(path: string): FileStamp {
   return { bytes: stats?.size ?? 0, modifiedMs: stats?.mtimeMs ?? 0 };
 }
 
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export function hmacSha256(key: string, text: string): string {
+  return createHmac('sha256', key).update(text).digest('hex');
+}
+
 export function collectGarbage(): void {
   // Node only collects on request when it was started so.
 }
@@ -76,5 +85,7 @@ export function writeMark(path: string, text: string): void {
   pathExists,
   fileStamp,
   writeMark,
+  sha256,
+  hmacSha256,
   collectGarbage,
 }) satisfies Runtime;

@@ -24,6 +24,10 @@ export interface Runtime {
   fileStamp(path: string): FileStamp;
   /** Replaces the file's content; a failure is ignored. For marks that nobody misses, never for data. */
   writeMark(path: string, text: string): void;
+  /** SHA-256 of a text, as 64 hexadecimal digits. */
+  sha256(text: string): string;
+  /** HMAC-SHA256 (RFC 2104) of a text under a key, as 64 hexadecimal digits. */
+  hmacSha256(key: string, text: string): string;
   /** Gives back memory now, where the runtime can be asked to. */
   collectGarbage(): void;
 }

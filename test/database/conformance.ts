@@ -7,6 +7,7 @@ import './conformance/driver-cases.ts';
 import './conformance/event-cases.ts';
 import './conformance/knowledge-cases.ts';
 import './conformance/learning-cases.ts';
+import './conformance/ledger-cases.ts';
 import './conformance/retention-cases.ts';
 import './conformance/runs-cases.ts';
 import './conformance/spool-cases.ts';

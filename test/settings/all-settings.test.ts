@@ -30,6 +30,7 @@ test('parseConfig() returns the defaults when the document is empty', () => {
     retentionDays: 90,
     subagentContext: { agents: [], excludeAgents: [] },
     lessons: { model: 'off' },
+    proof: { holdOut: 'off' },
     analysisOnSessionEnd: false,
     analysisCli: 'claude',
     analysisModel: 'sonnet',

@@ -40,7 +40,8 @@ END;
 -- was told. `said`: the telling line as it was printed. `state`: 'open', 'solved' (it works by now, and there is nothing to
 -- tell), 'contradicted' (the log speaks against what was told), 'doubted' and 'withdrawn' (see lessons/store/model-lessons.ts),
 -- NULL when nobody has looked. `sessions`: in how many it happened. `evidence`: JSON, see src/lessons/lesson.ts. `shared`: the
--- resolution that a person shares with every project; another one in its place is not shared.
+-- resolution that a person shares with every project; another one in its place is not shared. `quiet`: not told at starts, since it
+-- did not happen again; `pinned`: never held out nor quiet, by a person's word.
 CREATE TABLE IF NOT EXISTS error_kb (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   ts TEXT NOT NULL,
@@ -58,7 +59,9 @@ CREATE TABLE IF NOT EXISTS error_kb (
   state TEXT,
   sessions INTEGER NOT NULL DEFAULT 0,
   evidence JSON,
-  shared TEXT
+  shared TEXT,
+  quiet INTEGER NOT NULL DEFAULT 0,
+  pinned INTEGER NOT NULL DEFAULT 0
 );
 CREATE UNIQUE INDEX IF NOT EXISTS idx_error_kb_error ON error_kb(error_normalized, project_path);
 -- A project's errors for a person, newest first.

@@ -95,7 +95,7 @@ test("getDb() migrates the predecessor's database after a backup and keeps its r
   writeOldDatabase(paths, PREDECESSOR);
   const before = dump(paths.database);
   const db = open();
-  assert.equal(userVersion(db.sqlite), 5);
+  assert.equal(userVersion(db.sqlite), 6);
   const found = queryEvents({ search: 'old' }, db);
   assert.deepEqual(
     found.map(({ type }) => type),
@@ -291,7 +291,7 @@ test('getDb() takes over our own database restored without a version', ({ db: fi
   first.sqlite.exec('PRAGMA user_version = 0');
   first.sqlite.close();
   const db = open();
-  assert.equal(userVersion(db.sqlite), 5);
+  assert.equal(userVersion(db.sqlite), 6);
   assert.match(findResolution('Error: no port', '/home/dev/shop', db)?.resolution ?? '', /set it/);
   assert.equal(queryEvents({ search: 'kept' }, db).length, 1);
   useIt(paths, db);
@@ -324,7 +324,7 @@ test('getDb() refuses to write to a later version, and still reads it', ({ db, t
   const before = dump(paths.database);
   const refusal = (error: unknown) =>
     error instanceof MigrationDeferred &&
-    /schema version is 99.*knows 5.*Update self-generation/.test(error.message);
+    /schema version is 99.*knows 6.*Update self-generation/.test(error.message);
   assert.throws(() => open(), refusal);
   assert.equal(dump(paths.database), before);
   const reading = read();

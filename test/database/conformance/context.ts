@@ -123,6 +123,7 @@ function callOf(tool: string, { command, file, id }: CallFields): CallRecord {
     directory: isShell ? '' : null,
     remark: null,
     file: file ?? null,
+    chars: 0,
   };
 }
 

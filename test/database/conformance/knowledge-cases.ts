@@ -4,7 +4,7 @@ import { getCachedAnalysis } from '../../../src/database/events.ts';
 import { recordPersonsFix } from '../../../src/lessons/store/error-entries.ts';
 import { searchErrorKB } from '../../../src/lessons/store/error-search.ts';
 import { noteRepository, sameInClones, setShared } from '../../../src/lessons/store/lesson-log.ts';
-import { countShown, recordSeen, wasShown } from '../../../src/lessons/store/seen-errors.ts';
+import { countShown, recordSeen, wasDecided } from '../../../src/lessons/store/seen-errors.ts';
 import { findResolution } from '../../../src/lessons/store/told-lessons.ts';
 import { insertRow, valuesIn } from '../../support/rows.ts';
 import { count, failure, test, time } from './context.ts';
@@ -263,15 +263,15 @@ test("recordPersonsFix() replaces what was learnt, counts as one solution and is
     ['{"summary":"new","resolvedBy":"user"}', 'user', 1, null, time(9), ''],
   ]);
 });
-test('wasShown() knows what a session was told by the failure that it was told at', ({ db, tell }) => {
+test('wasDecided() knows what a session was told by the failure that it was told at', ({ db, tell }) => {
   learn(db, UNDEFINED);
   learn(db, NULL);
-  assert.equal(wasShown(1, 's1', db), false);
+  assert.equal(wasDecided(1, 's1', db), false);
   tell(failure('Bash', UNDEFINED, { shown: 1 }), failure('Bash', NULL));
-  const shown = [wasShown(1, 's1', db), wasShown(2, 's1', db), wasShown(1, 's2', db)];
+  const shown = [wasDecided(1, 's1', db), wasDecided(2, 's1', db), wasDecided(1, 's2', db)];
   assert.deepEqual(shown, [true, false, false]);
   insertRow(db.sqlite, 'events', { type: 'tool_error', ts: time(1), session_id: 's1', data: '{broken' });
-  assert.equal(wasShown(2, 's1', db), false);
+  assert.equal(wasDecided(2, 's1', db), false);
   countShown(2, time(50), db);
   const used = valuesIn(db.sqlite, 'SELECT shown_count, last_used FROM error_kb ORDER BY id');
   assert.deepEqual(used.flat(), [1, time(0), 1, time(50)]);

@@ -66,7 +66,7 @@ test('isKnownCall() knows calls by their id alone, and looks them up in an index
   assert.match(String(plan[0]?.detail), /idx_events_call/);
 });
 test('record() writes a call with all that is known of it, and nothing that is not', ({ db, tell }) => {
-  const call = { directory: 'web', remark: 'I try it' };
+  const call = { directory: 'web', remark: 'I try it', chars: 120 };
   const [error] = failed().errors;
   assert.ok(error);
   const failures = { ...failed({ shown: 7, agent: 'a1' }), errors: [{ ...error, ...call }] };
@@ -78,7 +78,7 @@ test('record() writes a call with all that is known of it, and nothing that is n
   assert.deepEqual(data, [
     { ...shell, toolUseId: 'c1', meta: {}, success: true },
     { ...shell, agentId: 'a1', agentType: 'executor', told: 7, error: PORT, said: PORT, errorRaw: PORT },
-    { tool: 'Read', file: 'a.ts', meta: {}, success: true },
+    { tool: 'Read', file: 'a.ts', chars: 0, meta: {}, success: true },
   ]);
 });
 test('record() notes only errors that somebody else may meet', ({ db, tell }) => {
@@ -170,13 +170,16 @@ test('saveLearnt() stores a lesson with its evidence, so that it is told', ({ db
       shown_count: 0,
       state: null,
       shared: null,
+      quiet: 0,
+      pinned: 0,
       sessions: 2,
       evidence: group().lesson?.evidence,
     },
   );
-  const [told] = readToldLessons([SHOP], db);
+  const { lessons } = readToldLessons([SHOP], db);
+  const [told] = lessons;
   assert.deepEqual([told?.key, told?.sessions], [PORT, 2]);
-  assert.deepEqual(readToldLessons(['/home/dev/bank'], db), []);
+  assert.deepEqual(readToldLessons(['/home/dev/bank'], db).lessons, []);
 });
 test('saveLearnt() keeps what is known of an error that was seen', ({ db, tell }) => {
   tell(failed({ errorRaw: 'all that was printed' }), failed());
@@ -196,7 +199,7 @@ test('saveLearnt() withdraws a lesson that the log speaks against, and remembers
   save(db, [group()]);
   save(db, [group({ remedy: null, sessions: 3 })]);
   assert.deepEqual(stored(db), [[PORT, null, null, 'contradicted', 3]]);
-  assert.deepEqual(readToldLessons([SHOP], db), []);
+  assert.deepEqual(readToldLessons([SHOP], db).lessons, []);
   save(db, [group({ remedy: null, sessions: 4, isOpen: false })]);
   assert.deepEqual(stored(db), [[PORT, null, null, 'contradicted', 4]]);
   save(db, [group({ remedy: OTHER, sessions: 6 })]);
