@@ -1,3 +1,4 @@
+import type { Telling } from '../benefit/model/telling.ts';
 import type { Json } from '../core/guards.ts';
 import type { Db } from '../database/connection.ts';
 import type { SubagentTask } from '../database/given-note.ts';
@@ -33,6 +34,8 @@ export type CallRecord = {
   readonly remark: string | null;
   /** The file that the tool was called on, relative to the project. */
   readonly file: string | null;
+  /** Of its input and of what it answered, in UTF-16 units. */
+  readonly chars: number;
 };
 
 export type ToolError = CallRecord & {
@@ -73,6 +76,8 @@ export type Recording =
       readonly errors: readonly ToolError[];
       /** The knowledge base row whose fix the agent was told. */
       readonly shownKbId: number | null;
+      /** The row whose fix it would have been told, had the coin not held it out. */
+      readonly heldKbId?: number | undefined;
     }
   | {
       readonly kind: 'suggestions-shown';
@@ -90,6 +95,8 @@ export type Reply = { readonly event: string; readonly context: string };
 /** What a hook wants done; write-path.ts does it. An empty decision is a hook with nothing to say and nothing to keep. */
 export type Decision = {
   readonly reply?: Reply;
+  /** What the reply tells, and what the coin has left out of it: noted when it is delivered, or is empty for that. */
+  readonly tellings?: readonly Telling[];
   readonly recording?: Recording;
   /** Left for the sub-agent that starts next. */
   readonly task?: SubagentTask;

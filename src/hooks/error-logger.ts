@@ -1,10 +1,13 @@
+import type { Telling } from '../benefit/model/telling.ts';
+import { groupFingerprint } from '../benefit/model/telling.ts';
 import { isRecord, lookOr, parseJson, readString } from '../core/guards.ts';
 import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText } from '../core/text.ts';
 import { messagesIn, resolutionText } from '../core/told-texts.ts';
+import { readTree, toss } from '../database/hold-out.ts';
 import { isOwnCommand } from '../lessons/command.ts';
-import { wasShown } from '../lessons/store/seen-errors.ts';
+import { wasDecided } from '../lessons/store/seen-errors.ts';
 import { type HookContext, NOTHING, originOf, type Reply, type ToolError } from './decision.ts';
 import { type HookEventOf, readToolCall } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
@@ -37,8 +40,15 @@ export const errorLogger: Handler<FailureEvent> = {
     // What cannot be read must not cost the event (REQ-DC-304): recording it reports the same fault.
     const hint = lookOr(() => knownFix(error, event, context), undefined);
     const at = originOf(event, context);
-    const recording = { kind: 'tool-errors', at, errors: [error], shownKbId: hint?.kbId ?? null } as const;
-    return hint === undefined ? { recording } : { recording, reply: hint.reply };
+    // What is held out is not shown, and does not count as shown; but as what is told, it is not tossed for again.
+    const [shown, held] = hint?.telling?.isHeld ? [undefined, hint] : [hint, undefined];
+    const about = { shownKbId: shown?.kbId ?? null, heldKbId: held?.kbId };
+    const recording = { kind: 'tool-errors', at, errors: [error], ...about } as const;
+    return {
+      recording,
+      ...(shown && { reply: shown.reply }),
+      ...(hint?.telling && { tellings: [hint.telling] }),
+    };
   },
   catchUp: BRIEF_CATCH_UP,
   delivers: 'when-marked',
@@ -51,7 +61,12 @@ function searchedText({ errorRaw }: ToolError, printed: string): string {
   return `${errorRaw}\n${redactSecrets(cleanText(printed.slice(-TAIL_SEARCHED_MAX)))}`;
 }
 
-type Hint = { readonly reply: Reply; readonly kbId: number };
+type Hint = {
+  readonly reply: Reply;
+  readonly kbId: number;
+  /** Undefined of what an earlier implementation's database has. */
+  readonly telling: Telling | undefined;
+};
 
 /** Whoever has just read the linter's message knows its rule. */
 function isLintRule(resolution: string): boolean {
@@ -59,13 +74,16 @@ function isLintRule(resolution: string): boolean {
   return isRecord(remedy) && remedy.kind === 'lint';
 }
 
-/** The lesson for this very error, else for the same of another name, which it then says; once in a session. */
+/** The lesson for this very error, else for the same of another name, which it then says; once in a tree of sessions. */
 function knownFix(error: ToolError, event: FailureEvent, context: HookContext): Hint | undefined {
   const db = MAY_BE_KNOWN.has(error.noise) ? context.knowledge() : undefined;
   const known =
     db && context.searchErrors?.(error.error, context.project.path, db, searchedText(error, event.error));
-  if (!known || isLintRule(known.resolution) || wasShown(known.id, event.sessionId, db)) return undefined;
-  const { language } = context.config;
+  if (!known || isLintRule(known.resolution) || wasDecided(known.id, event.sessionId, db)) return undefined;
+  const group = { place: known.place, key: known.errorNormalized };
+  const tree = db?.isOwn ? readTree(event.sessionId, 'failure', db) : undefined;
+  if (tree?.assigned.has(groupFingerprint(group))) return undefined;
+  const { language, proof } = context.config;
   const messages = sessionMessagesIn(language);
   const words = messagesIn(language);
   const fix = inertText(resolutionText(known.resolution, words), FIX_LENGTH_MAX);
@@ -76,6 +94,9 @@ function knownFix(error: ToolError, event: FailureEvent, context: HookContext): 
     messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)),
     messages.knownErrorFix(fix + words.from(known.origin)),
   ];
+  const { kind, isPinned } = known;
+  const told = { group, kind, isPinned, text: record.join('\n'), callId: event.toolUseId };
+  const telling = tree && toss(told, proof.holdOut, tree);
   if (names !== undefined) {
     const [solved = '', asked = ''] = names.map((name) => inertText(name, NAME_LENGTH_MAX));
     record.unshift(messages.similarErrorNames(solved, asked));
@@ -85,5 +106,5 @@ function knownFix(error: ToolError, event: FailureEvent, context: HookContext): 
       ? [messages.knownError, messages.knownErrorAdvice]
       : [messages.similarError, messages.similarErrorAdvice];
   const lines = [heading, framed(record.join('\n'), words.recordNote), advice];
-  return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: lines.join('\n') } };
+  return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: lines.join('\n') }, telling };
 }

@@ -12,6 +12,8 @@ export type EventBase = {
   /** Set inside a sub-agent. */
   readonly agentId: string | null;
   readonly agentType: string | null;
+  /** The client's name, where it says it. */
+  readonly client?: string | undefined;
 };
 
 /** What the events of a tool's call have besides. */
@@ -21,6 +23,8 @@ export type ToolCall = {
   readonly toolUseId: string | null;
   /** What the agent said before the call: only the transcript has it. */
   readonly remark: string | null;
+  /** Of its input and of what it answered, in UTF-16 units. */
+  readonly chars: number;
 };
 
 /** An event of the client, checked once by the hook of its name; nothing behind this looks at raw JSON. */
@@ -66,6 +70,7 @@ export function readEventBase<Name extends string>(value: Json, name: Name): Eve
     transcriptPath: readTranscript(value, 'transcript_path'),
     agentId: readName(value, 'agent_id') || null,
     agentType: readName(value, 'agent_type') ?? null,
+    client: readName(value, 'client'),
   };
 }
 
@@ -100,5 +105,25 @@ export function readToolCall(value: Json): ToolCall | undefined {
     input: readRecord(value, 'tool_input'),
     toolUseId: readName(value, 'tool_use_id') || null,
     remark: readString(value, 'remark') ?? null,
+    chars: typeof value.chars === 'number' ? value.chars : charsOf(value),
   };
+}
+
+function charsOf({ tool_input, tool_response, error }: Json): number {
+  return charsIn(tool_input) + charsIn(tool_response, NOT_GIVEN) + charsIn(error);
+}
+
+/** What a client hands to its hooks beside what the model is given: the file before an edit, its changes once more, pictures. */
+const NOT_GIVEN = new Set(['originalFile', 'structuredPatch', 'oldString', 'newString', 'gitDiff', 'base64']);
+const NOTHING: ReadonlySet<string> = new Set();
+const DEPTH_MAX = 8;
+
+/** The length of all texts in a value, in UTF-16 units, but under these keys; deeper than eight levels nothing is counted. */
+export function charsIn(value: unknown, leftOut: ReadonlySet<string> = NOTHING, depth = 0): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return 0;
+  let chars = 0;
+  for (const [key, inner] of Object.entries(value))
+    if (!leftOut.has(key)) chars += charsIn(inner, leftOut, depth + 1);
+  return chars;
 }

@@ -3,10 +3,10 @@ import { isRecord, readString } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { hasUnreadResults } from '../database/events.ts';
-import { noteGiven, readTask } from '../database/given-note.ts';
+import { readTask } from '../database/given-note.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import { HOOK_INPUT, readHookInput } from '../system/stdin.ts';
-import type { Decision, Reply } from './decision.ts';
+import type { Decision } from './decision.ts';
 import { type EventBase, type HookEventOf, readEventBase } from './event.ts';
 import {
   attempt,
@@ -16,8 +16,9 @@ import {
   type HookHost,
   type HookRun,
   noteHeartbeat,
+  noteTold,
   type UnopenedContext,
-  writeReply,
+  writeDecision,
 } from './invocation.ts';
 import { decideSubagentStart } from './subagent-context.ts';
 
@@ -79,10 +80,7 @@ export async function runHook(value: unknown, name: string | undefined, host: Ho
   if (context === undefined) return true;
   const run = { ...host, event };
   const decision = await decideContext(context, run);
-  if (decision?.reply) {
-    await writeReply(decision.reply, run);
-    note(decision.reply, context, run);
-  }
+  if (decision !== undefined && (await writeDecision(decision, run))) noteTold(decision, context, run);
   if (pathExists(host.paths.spool)) (await host.chunks.writePath()).takeWaiting(run);
   noteHeartbeat(event, host);
   return true;
@@ -125,15 +123,4 @@ function lookAndDecide(
     }, run),
   );
   return { decision, shortcoming };
-}
-
-/** Which agent got what, for status. Only where we are installed: a reading hook creates nothing. */
-function note({ context: text }: Reply, { project }: UnopenedContext, { event, paths, now }: StartRun): void {
-  const { sessionId, agentId, agentType } = event;
-  if (agentId === null || !pathExists(paths.home)) return;
-  const ts = now.toISOString();
-  noteGiven(
-    { ts, sessionId, agentId, agentType, project: project.name, projectPath: project.path ?? '', text },
-    paths,
-  );
 }

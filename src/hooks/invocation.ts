@@ -8,6 +8,7 @@ import {
 } from '../core/project.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { type Db, openForReading, openSnapshot, type SnapshotRead } from '../database/connection.ts';
+import { noteGiven } from '../database/given-note.ts';
 import type { searchErrorKB } from '../lessons/store/error-search.ts';
 import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
@@ -137,6 +138,26 @@ export function noteHeartbeat({ name }: EventBase, { paths, now }: HookHost): vo
   if (pathExists(paths.home)) writeMark(`${paths.heartbeats}/${name}`, now.toISOString());
 }
 
+/**
+ * Leaves a note of what was told, and of what would have been had the coin not held it out, once the answer is delivered. Only
+ * where we are installed: a reading hook creates nothing. Never throws.
+ */
+export function noteTold(
+  { reply, tellings = [] }: Decision,
+  { project }: UnopenedContext,
+  { event, paths, now }: Pick<HookRun<EventBase>, 'event' | 'paths' | 'now'>,
+): void {
+  // Of the clients only Claude Code has hooks of its own.
+  const { sessionId, agentId, agentType, client = 'claude' } = event;
+  const text = agentId === null || event.name !== 'SubagentStart' ? '' : (reply?.context ?? '');
+  if ((text === '' && tellings.length === 0) || !pathExists(paths.home)) return;
+  const where = { project: project.name, projectPath: project.path ?? '' };
+  noteGiven(
+    { ts: now.toISOString(), sessionId, agentId, agentType, ...where, text, client, tellings },
+    paths,
+  );
+}
+
 /** The value, or undefined after noting in the log why there is none. */
 export function attempt<T>(run: HookRun, operation: () => T): T | undefined {
   try {
@@ -155,6 +176,15 @@ export function noteFailure({ event, paths, now }: HookRun, error: unknown, outc
 export function writeReply({ event, context }: Reply, run: HookRun): Promise<boolean> {
   const output = { hookEventName: event, additionalContext: context.toWellFormed() };
   return writeAnswer({ hookSpecificOutput: output }, run);
+}
+
+/**
+ * Answers with what was decided on; with an empty object where all of it is held out: whether an answer is taken must be seen in
+ * both arms. Returns false, after noting it in the log, if standard output could not be written.
+ */
+export async function writeDecision({ reply, tellings = [] }: Decision, run: HookRun): Promise<boolean> {
+  if (reply !== undefined) return writeReply(reply, run);
+  return tellings.length === 0 || writeAnswer({}, run);
 }
 
 /** Writes the hook's answer to standard output. Returns false, after noting it in the log, if that failed. */

@@ -8,7 +8,7 @@ import { readProposal, suggestionId } from '../suggestions/model/suggestion.ts';
 import { type HookContext, NOTHING, originOf } from './decision.ts';
 import { type HookEventOf, readName } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
-import { projectKnowledge } from './subagent-context.ts';
+import { NOT_TOLD, projectKnowledge } from './subagent-context.ts';
 
 /** The texts that main sessions are given, and any agent behind a failing call. */
 type SessionMessages = typeof KOREAN;
@@ -83,10 +83,11 @@ export const sessionAnalyzer: Handler<HookEventOf<'SessionStart'>> = {
     const db = context.knowledge();
     if (db === undefined) return NOTHING;
     const messages = sessionMessagesIn(context.config.language);
-    // The same conversation goes on after it was made shorter: it has been told, and its user has read on.
-    const isSame = event.source === 'compact';
+    // The same conversation goes on, made shorter or as a copy of its own: it has been told, and its user has read on.
+    const isSame = event.source === 'compact' || event.source === 'fork';
     const announced = isSame ? [] : newSuggestions(context, db);
-    const knowledge = isSame ? '' : projectKnowledge(context, '');
+    const knowledge = isSame ? NOT_TOLD : projectKnowledge(context, { sessionId: event.sessionId, task: '' });
+    const { tellings } = knowledge;
     const { recordNote } = messagesIn(context.config.language);
     const record = (lines: readonly string[]) =>
       lines.length === 0 ? '' : framed(withinLength(lines, RECORD_LENGTH_MAX), recordNote);
@@ -95,17 +96,21 @@ export const sessionAnalyzer: Handler<HookEventOf<'SessionStart'>> = {
     const text = [
       suggestions && [analysisHeading, suggestions, analysisAdvice, applyAdvice, dismissAdvice].join('\n'),
       record(previousSessionLines(event.source, context, db)),
-      knowledge,
+      knowledge.text,
     ]
       .filter((part) => part !== '')
       .join('\n\n');
-    if (text === '') return NOTHING;
+    if (text === '') return tellings.length === 0 ? NOTHING : { tellings };
     const reply = { event: 'SessionStart', context: text } as const;
-    if (announced.length === 0) return { reply };
+    if (announced.length === 0) return { reply, tellings };
     const ids = announced.map(({ id }) => id);
     const { config, now } = context;
     const since = new Date(now.getTime() - config.analysisCacheMaxAgeHours * MS_PER_HOUR).toISOString();
-    return { reply, recording: { kind: 'suggestions-shown', at: originOf(event, context), ids, since } };
+    return {
+      reply,
+      tellings,
+      recording: { kind: 'suggestions-shown', at: originOf(event, context), ids, since },
+    };
   },
   catchUp: BRIEF_CATCH_UP,
   catchUpInBackground: 'new-project',

@@ -22,8 +22,13 @@ export const sessionSummary: Handler<HookEventOf<'SessionEnd'>> = {
     const isWanted = (config.analysisOnSessionEnd || withLessons) && event.reason !== 'clear';
     const db = isWanted && project.path !== null ? knowledge() : undefined;
     if (project.path === null || db === undefined || !isWorthwhile(event.sessionId, withLessons, db))
-      return { recording, prune: true };
-    return { recording, prune: true, launch: { kind: 'analysis', projectPath: project.path } };
+      return { recording, takesNotes: true, prune: true };
+    return {
+      recording,
+      takesNotes: true,
+      prune: true,
+      launch: { kind: 'analysis', projectPath: project.path },
+    };
   },
   catchUp: BRIEF_CATCH_UP,
   // The client may end before a hook that it does not wait for has learnt from the whole.

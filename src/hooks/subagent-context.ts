@@ -1,8 +1,11 @@
+import type { HoldOut } from '../benefit/model/coin.ts';
+import type { LessonKind, Telling } from '../benefit/model/telling.ts';
 import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
 import { cutText } from '../core/text.ts';
 import { type Messages, messagesIn, resolutionSummary, resolutionText } from '../core/told-texts.ts';
 import type { Db } from '../database/connection.ts';
 import { getCachedAnalysis, queryEvents, type StoredEvent } from '../database/events.ts';
+import { readTree, type Tellable, type ToldTree, toss, untossedTree } from '../database/hold-out.ts';
 import { isInformative } from '../lessons/errors/normalize-error.ts';
 import { findResolution, readToldLessons, type StoredLesson } from '../lessons/store/told-lessons.ts';
 import { type Decision, type HookContext, NOTHING, type Project } from './decision.ts';
@@ -41,33 +44,52 @@ const ANALYSIS_HOURS = 48;
  */
 export function decideSubagentStart(event: HookEventOf<'SubagentStart'>, context: HookContext): Decision {
   if (!isCodeAgent(event.agentType ?? '', context.config.subagentContext)) return NOTHING;
-  const text = projectKnowledge(context, context.taskOf?.(event) ?? '');
-  return text === '' ? NOTHING : { reply: { event: 'SubagentStart', context: text } };
+  const asking = { sessionId: event.sessionId, task: context.taskOf?.(event) ?? '' };
+  const { text, tellings } = projectKnowledge(context, asking);
+  if (text === '') return tellings.length === 0 ? NOTHING : { tellings };
+  return { reply: { event: 'SubagentStart', context: text }, tellings };
 }
 
-/** What the project has to tell, framed, in at most 500 characters; `task`: what the reader is about to do. */
-export function projectKnowledge(context: HookContext, task: string): string {
+type Asking = {
+  readonly sessionId: string;
+  /** What the reader is about to do. */
+  readonly task: string;
+};
+
+/** A text for an agent, and what it tells; `text` is without what the coin holds out, and empty where that is all. */
+type Told = { readonly text: string; readonly tellings: readonly Telling[] };
+
+export const NOT_TOLD: Told = { text: '', tellings: [] };
+
+/** What the project has to tell, framed, in at most 500 characters. */
+export function projectKnowledge(context: HookContext, asking: Asking): Told {
   const db = context.knowledge();
-  if (db === undefined) return '';
+  if (db === undefined) return NOT_TOLD;
   const { recordNote } = messagesIn(context.config.language);
   const lengthMax = CONTEXT_LENGTH_MAX - framed('', recordNote).length;
-  const text = composeContext(knowledgeSections(context, task, db), lengthMax);
-  return text === '' ? '' : framed(text, recordNote);
+  const { text, tellings } = composeContext(knowledgeSections(context, asking, db), lengthMax);
+  return { text: text === '' ? '' : framed(text, recordNote), tellings };
 }
 
 /**
  * What the agent is to know. Text that is shaped like an instruction is left out; because that is rare and looking for
  * it in each text is dear, all of it is looked through at once first.
  */
-function knowledgeSections(context: HookContext, task: string, db: Db): Section[] {
-  const all = gather(context, task, db, () => true);
+function knowledgeSections(context: HookContext, asking: Asking, db: Db): Section[] {
+  const { holdOut } = context.config.proof;
+  const isTossed = holdOut !== 'off' && db.isOwn;
+  const tree = isTossed ? readTree(asking.sessionId, 'start', db) : untossedTree(asking.sessionId, 'start');
+  const coin = { holdOut, tree };
+  const all = gather(context, asking.task, coin, db, () => true);
   const text = render(all);
   return text !== '' && isInstructionShaped(text)
-    ? gather(context, task, db, (one) => !isInstructionShaped(one))
+    ? gather(context, asking.task, coin, db, (one) => !isInstructionShaped(one))
     : all;
 }
 
-function gather(context: HookContext, task: string, db: Db, keep: Keep): Section[] {
+type Coin = { readonly holdOut: HoldOut; readonly tree: ToldTree };
+
+function gather(context: HookContext, task: string, { holdOut, tree }: Coin, db: Db, keep: Keep): Section[] {
   const messages = messagesIn(context.config.language);
   const reading = {
     project: context.project,
@@ -76,11 +98,14 @@ function gather(context: HookContext, task: string, db: Db, keep: Keep): Section
     keep,
     clean: context.clean ?? ((text: string) => text),
   };
-  const lessons = toldLessons(reading, task, LESSONS_TRIED);
-  const errors: string[] = [];
-  for (const lesson of lessons) errors.push(lessonItem(lesson, reading));
+  const { place, lessons } = toldLessons(reading, task, LESSONS_TRIED);
+  // What somebody else's database has is not in our ledger.
+  const tellingOf: TellingOf = ({ key, kind, text, isPinned }) =>
+    db.isOwn ? [toss({ group: { place, key }, kind, text, isPinned, callId: null }, holdOut, tree)] : [];
+  const errors: Item[] = [];
+  for (const lesson of lessons) errors.push(lessonItem(lesson, reading, tellingOf));
   if (errors.length < ERRORS_MAX) {
-    for (const error of recentErrors(reading, lessons)) errors.push(errorLines(error, reading));
+    for (const error of recentErrors(reading, lessons)) errors.push(errorItem(error, reading, tellingOf));
   }
   return [
     { heading: messages.recentErrors, items: errors, most: ERRORS_MAX },
@@ -88,12 +113,56 @@ function gather(context: HookContext, task: string, db: Db, keep: Keep): Section
   ];
 }
 
+/** A piece of what is told. */
+type Item = {
+  /** With all that might be told: its room is taken up in any case. */
+  readonly text: string;
+  /** Without what is held out; empty where that is all. */
+  readonly shown: string;
+  readonly tellings: readonly Telling[];
+};
+
+/** What is told of an error, as it is tossed for; none where the ledger has no place for it. */
+type TellingOf = (told: Pick<Tellable, 'kind' | 'text' | 'isPinned'> & { readonly key: string }) => Telling[];
+
+/** What is told without a coin. */
+function plainItem(text: string): Item {
+  return { text, shown: text, tellings: [] };
+}
+
+function tossedItem(text: string, tellings: readonly Telling[]): Item {
+  return { text, shown: tellings[0]?.isHeld ? '' : text, tellings };
+}
+
 /** One line, or two: what happened and what to do; of lint rules all in one. */
-function lessonItem({ said, tool, fix, origin }: ToldLesson, { messages, clean }: Reading): string {
-  const text = inertText(clean(said), ERROR_LENGTH_MAX);
-  const from = messages.from(origin);
-  if (fix === '') return `- ${text}${from}`;
-  return `- ${text} (${inertText(tool, TOOL_LENGTH_MAX)})${from}\n  ${messages.fix} ${quotedFix(clean(fix))}`;
+function lessonItem(lesson: ToldLesson, { messages, clean }: Reading, tellingOf: TellingOf): Item {
+  const { key, kind, isPinned, said, tool, fix, origin, rules } = lesson;
+  const line = (words: string) => `- ${inertText(clean(words), ERROR_LENGTH_MAX)}${messages.from(origin)}`;
+  if (rules !== undefined) return lintItem(rules, messages, line, tellingOf);
+  const text =
+    fix === ''
+      ? line(said)
+      : `- ${inertText(clean(said), ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})${messages.from(origin)}\n  ${messages.fix} ${quotedFix(clean(fix))}`;
+  return tossedItem(text, tellingOf({ key, kind, text, isPinned }));
+}
+
+/** Rules that are held out leave the line. */
+function lintItem(
+  rules: readonly LintRule[],
+  { lintRules }: Messages,
+  line: (words: string) => string,
+  tellingOf: TellingOf,
+): Item {
+  const tellings: Telling[] = [];
+  const shown: LintRule[] = [];
+  for (const rule of rules) {
+    const told = tellingOf({ ...rule, kind: 'lint', text: line(rule.words) });
+    for (const one of told) tellings.push(one);
+    if (!told[0]?.isHeld) shown.push(rule);
+  }
+  const text = line(lintLine(rules, lintRules));
+  if (shown.length === rules.length) return { text, shown: text, tellings };
+  return { text, shown: shown.length === 0 ? '' : line(lintLine(shown, lintRules)), tellings };
 }
 
 type AgentNames = { readonly agents: readonly string[]; readonly excludeAgents: readonly string[] };
@@ -164,14 +233,20 @@ function compareNewest(left: StoredEvent, right: StoredEvent): number {
 }
 
 /** `- error (tool)` and, when a fix is known, `  해결: …` with at most 150 characters of it. */
-function errorLines({ error, said, tool, count }: RecentError, reading: Reading): string {
+function errorItem({ error, said, tool, count }: RecentError, reading: Reading, tellingOf: TellingOf): Item {
   const { project, messages, db, keep, clean } = reading;
   const times = count > 1 ? ` ×${count}` : '';
-  const line = `- ${inertText(clean(said), ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})${times}`;
+  const line = `- ${inertText(clean(said), ERROR_LENGTH_MAX)} (${inertText(tool, TOOL_LENGTH_MAX)})`;
   const known = findResolution(error, project.path, db);
-  if (known === undefined) return line;
-  const fix = quotedFix(clean(resolutionSummary(known.resolution, messages) ?? known.resolution));
-  return keep(fix) ? `${line}\n  ${messages.fix} ${fix}${messages.from(known.origin)}` : line;
+  const fix = known && quotedFix(clean(resolutionSummary(known.resolution, messages) ?? known.resolution));
+  const isTold = known !== undefined && fix !== undefined && keep(fix);
+  const advice = isTold ? `\n  ${messages.fix} ${fix}${messages.from(known.origin)}` : '';
+  const { kind, isPinned }: { kind: LessonKind; isPinned: boolean } = isTold
+    ? known
+    : { kind: 'error', isPinned: false };
+  // Without how often it happened, or each time it would be told in other words.
+  const tellings = tellingOf({ key: error, kind, text: `${line}${advice}`, isPinned });
+  return tossedItem(`${line}${times}${advice}`, tellings);
 }
 
 /** RA-402: the start of the stored resolution as JSON; of our own words, in which escapes would only disturb, those. */
@@ -184,7 +259,7 @@ function quotedFix(words: string): string {
  * RA-403: up to three rules. First those that the user applied, then those that stand in the project's analysis of the
  * last 48 hours without having been refused.
  */
-function projectRules({ project, now }: HookContext, reading: Reading): string[] {
+function projectRules({ project, now }: HookContext, reading: Reading): Item[] {
   const { db, keep, clean } = reading;
   const rules = appliedRules(reading, RULES_LOOKED_AT);
   if (rules.length < RULES_MAX) {
@@ -197,9 +272,10 @@ function projectRules({ project, now }: HookContext, reading: Reading): string[]
       if (!rules.includes(rule) && !isWithheld(suggestion.id, rule, reading)) rules.push(rule);
     }
   }
-  const items: string[] = [];
+  const items: Item[] = [];
   for (const rule of rules) {
-    if (items.length < RULES_MAX && keep(rule)) items.push(`- ${inertText(clean(rule), RULE_LENGTH_MAX)}`);
+    if (items.length < RULES_MAX && keep(rule))
+      items.push(plainItem(`- ${inertText(clean(rule), RULE_LENGTH_MAX)}`));
   }
   return items;
 }
@@ -210,17 +286,18 @@ function isForProject(wanted: unknown, project: Project): boolean {
 
 type Section = {
   readonly heading: string;
-  readonly items: readonly string[];
+  readonly items: readonly Item[];
   /** How many of the items are told. */
   readonly most: number;
 };
 
 /**
  * RA-404: the sections in at most `lengthMax` UTF-16 units. Items come whole as long as any whole one fits, taken in
- * turn from the sections so that neither crowds out the other; the first of a section is shortened when it must be.
+ * turn from the sections so that neither crowds out the other; the first of a section is shortened when it must be. What
+ * is held out takes its place as anything else, and is then left out: nothing moves up.
  */
-export function composeContext(sections: readonly Section[], lengthMax: number): string {
-  const taken: { heading: string; items: string[] }[] = [];
+export function composeContext(sections: readonly Section[], lengthMax: number): Told {
+  const taken: { heading: string; items: Item[] }[] = [];
   let turns = 0;
   let waiting = 0;
   for (const { heading, items } of sections) {
@@ -242,17 +319,34 @@ export function composeContext(sections: readonly Section[], lengthMax: number):
       // The sections that follow still need their share of what is left.
       const left = lengthMax - render(taken).length - section.heading.length - 2;
       const room = Math.floor(left / (1 + waiting));
-      if (room > 1) section.items.push(`${cutText(item, room - 1)}…`);
+      if (room > 1) section.items.push(shortened(item, room));
     }
   }
-  return render(taken);
+  const tellings: Telling[] = [];
+  for (const { items } of taken)
+    for (const item of items) for (const one of item.tellings) tellings.push(one);
+  return { text: render(taken, 'shown'), tellings };
 }
 
-function render(sections: readonly Pick<Section, 'heading' | 'items'>[]): string {
+function shortened({ text, shown, tellings }: Item, room: number): Item {
+  const cut = (whole: string) => (whole.length < room ? whole : `${cutText(whole, room - 1)}…`);
+  return { text: cut(text), shown: cut(shown), tellings };
+}
+
+/** The items below their headings, as far as they have a text. */
+function render(
+  sections: readonly Pick<Section, 'heading' | 'items'>[],
+  as: 'text' | 'shown' = 'text',
+): string {
   let text = '';
   for (const { heading, items } of sections) {
-    if (items.length > 0) text += `${text === '' ? '' : '\n'}${heading}`;
-    for (const item of items) text += `\n${item}`;
+    let hasHeading = false;
+    for (const item of items) {
+      if (item[as] === '') continue;
+      if (!hasHeading) text += `${text === '' ? '' : '\n'}${heading}`;
+      hasHeading = true;
+      text += `\n${item[as]}`;
+    }
   }
   return text;
 }
@@ -270,7 +364,9 @@ export type Reading = {
   readonly clean: (text: string) => string;
 };
 
-export type ToldLesson = {
+type LintRule = { readonly key: string; readonly words: string; readonly isPinned: boolean };
+
+export type ToldLesson = Pick<StoredLesson, 'kind' | 'isPinned'> & {
   readonly key: string;
   /** What happened; of lint rules all that is told. */
   readonly said: string;
@@ -279,6 +375,8 @@ export type ToldLesson = {
   readonly fix: string;
   /** Which other project taught it. */
   readonly origin: string | null;
+  /** Of linters: those in the line. */
+  readonly rules?: readonly LintRule[];
 };
 
 const WORD_LENGTH_MIN = 4;
@@ -290,36 +388,40 @@ const BEFORE_LINT = 2;
  * The project's lessons: those seen in several sessions first, among them those that fit the task, then the rules of its
  * linters in one line, then what a single session has shown, and then what a person shares of other projects.
  */
-export function toldLessons(reading: Reading, task: string, most: number): ToldLesson[] {
+export function toldLessons(reading: Reading, task: string, most: number) {
   const { db, project, messages, keep } = reading;
-  const stored = readToldLessons(project.spellings, db);
+  const { lessons: stored, place } = readToldLessons(project.spellings, db);
   rank(stored, task.toLowerCase());
   const several: ToldLesson[] = [];
   const single: ToldLesson[] = [];
   const shared: ToldLesson[] = [];
-  const rules: string[] = [];
+  const found: LintRule[] = [];
   for (const lesson of stored) {
-    const { said, tool, remedy, key, isWhole, origin } = lesson;
+    const { said, tool, remedy, key, isWhole, origin, kind, isPinned } = lesson;
     const fix = resolutionText(remedy, messages);
     if (!keep(said) || !keep(fix)) continue;
     if (lesson.rule !== undefined && origin === null) {
-      if (!rules.includes(lesson.rule)) rules.push(lesson.rule);
+      if (!hasRule(found, lesson.rule)) found.push({ key, words: lesson.rule, isPinned });
       continue;
     }
     const list = origin !== null ? shared : lesson.sessions > 1 ? several : single;
     if (hasFix(several, fix) || hasFix(single, fix)) continue;
-    list.push(isWhole ? { key, said: fix, tool, fix: '', origin } : { key, said, tool, fix, origin });
+    const what = isWhole ? { said: fix, fix: '' } : { said, fix };
+    list.push({ key, ...what, tool, origin, kind, isPinned });
   }
   const told: ToldLesson[] = [];
   for (const lesson of several) if (told.length < Math.min(most, BEFORE_LINT)) told.push(lesson);
-  const lint = lintLine(rules, messages.lintRules);
-  if (lint !== '' && told.length < most) told.push({ key: '', said: lint, tool: '', fix: '', origin: null });
+  const rules = rulesOfLine(found, messages.lintRules);
+  if (rules.length > 0 && told.length < most) {
+    const line = { key: '', said: lintLine(rules, messages.lintRules), tool: '', fix: '', origin: null };
+    told.push({ ...line, kind: 'lint', isPinned: false, rules });
+  }
   for (const lesson of several) if (told.length < most && !told.includes(lesson)) told.push(lesson);
   for (const lesson of single) if (told.length < most) told.push(lesson);
   for (const lesson of shared) {
     if (told.length < most && !hasFix(told, lesson.fix || lesson.said)) told.push(lesson);
   }
-  return told;
+  return { place, lessons: told };
 }
 
 function hasFix(lessons: readonly ToldLesson[], fix: string): boolean {
@@ -327,13 +429,27 @@ function hasFix(lessons: readonly ToldLesson[], fix: string): boolean {
   return false;
 }
 
+function hasRule(rules: readonly LintRule[], words: string): boolean {
+  for (const one of rules) if (one.words === words) return true;
+  return false;
+}
+
 /** As many rules as fit into a line. */
-function lintLine(rules: readonly string[], heading: string): string {
-  let line = '';
+function rulesOfLine(rules: readonly LintRule[], heading: string): LintRule[] {
+  const fitting: LintRule[] = [];
+  let length = heading.length - 1;
   for (const rule of rules) {
-    const longer = line === '' ? `${heading} ${rule}` : `${line}; ${rule}`;
-    if (longer.length <= LINT_LENGTH_MAX || line === '') line = longer;
+    const longer = length + 2 + rule.words.length;
+    if (longer > LINT_LENGTH_MAX && fitting.length > 0) continue;
+    fitting.push(rule);
+    length = longer;
   }
+  return fitting;
+}
+
+function lintLine(rules: readonly LintRule[], heading: string): string {
+  let line = '';
+  for (const { words } of rules) line = line === '' ? `${heading} ${words}` : `${line}; ${words}`;
   return line;
 }
 

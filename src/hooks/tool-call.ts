@@ -37,6 +37,7 @@ export function callRecord(call: Call, project: Project): CallRecord {
     directory: isShell && call.cwd !== undefined ? directoryOf(call.cwd, project) : null,
     remark: call.remark ? bounded(oneLine(cutText(call.remark, TEXT_LENGTH_MAX)), REMARK_LENGTH_MAX) : null,
     file: toolFile(call, project),
+    chars: call.chars,
   };
 }
 

@@ -10,7 +10,7 @@ import { noteTask } from '../database/given-note.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
 import { loadSkills, skillPlaces } from '../suggestions/model/skill-files.ts';
 import { expireSuggestions } from '../suggestions/model/store.ts';
-import type { Decision, Recording, Reply } from './decision.ts';
+import type { Decision, Recording } from './decision.ts';
 import type { HookEventOf } from './event.ts';
 import { type Hook, hookByName, readHookCall } from './hooks.ts';
 import {
@@ -25,8 +25,10 @@ import {
   NEWEST_CATCH_UP,
   noteFailure,
   noteHeartbeat,
+  noteTold,
   projectAt,
   type UnopenedContext,
+  writeDecision,
   writeReply,
 } from './invocation.ts';
 import { isRepositoryKnown, isSpoolWaiting, record, spool } from './store/record.ts';
@@ -97,7 +99,8 @@ async function handle(served: Served): Promise<void> {
     return decide(() => (pathExists(run.paths.database) ? attempt(run, forWriting) : undefined));
   });
   perform(decision ?? {}, served);
-  await answer(decision?.reply, served);
+  const isDelivered = await answer(decision ?? {}, served);
+  if (decision !== undefined && isDelivered) noteTold(decision, context, run);
 }
 
 /** The connection for writing, opened at the first call; `opened`: it, if it is open. */
@@ -198,15 +201,21 @@ export function takeWaiting(run: HookRun): void {
   });
 }
 
-/** Writes the hook's own reply and, behind it, results of background runs. If one fails, the other is still written. */
-async function answer(reply: Reply | undefined, served: Served): Promise<void> {
+/**
+ * Writes the hook's own reply and, behind it, results of background runs. If one fails, the other is still written. Returns
+ * false if standard output did not take it.
+ */
+async function answer(decision: Decision, served: Served): Promise<boolean> {
   const { run } = served;
+  const { reply } = decision;
   const own = reply === undefined ? '' : `${reply.context}\n\n`;
   const delivery = await takeDelivery(CONTEXT_LENGTH_MAX - own.length, served);
   if (delivery !== undefined) {
     const isWritten = await writeReply({ event: run.event.name, context: own + delivery.text }, run);
     attempt(run, () => delivery.settle(isWritten));
-  } else if (reply) await writeReply(reply, run);
+    return isWritten;
+  }
+  return writeDecision(decision, run);
 }
 
 async function takeDelivery(lengthMax: number, served: Served): Promise<HookDelivery | undefined> {

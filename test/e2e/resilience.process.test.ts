@@ -205,7 +205,7 @@ function expectWholeSpool(home: Home): void {
 function expectSoundDatabase(home: Home): void {
   const { paths } = home;
   expect(readRows(paths, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-  expect(readRows(paths, 'PRAGMA user_version')).toEqual([{ user_version: 5 }]);
+  expect(readRows(paths, 'PRAGMA user_version')).toEqual([{ user_version: 6 }]);
   expect(readRows(paths, 'SELECT id FROM events WHERE NOT json_valid(data) OR ts IS NULL')).toEqual([]);
   const texts = `SELECT id FROM events WHERE type IN ('prompt', 'tool_error')
     AND id NOT IN (SELECT rowid FROM event_text)`;

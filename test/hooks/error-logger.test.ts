@@ -45,6 +45,7 @@ describe('PostToolUseFailure', () => {
           command: 'npm run lint',
           line: 'npm run lint -- --bail',
           directory: '',
+          chars: 'npm run lint -- --bail'.length + ERROR.length,
         },
       },
     ]);

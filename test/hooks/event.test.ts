@@ -22,11 +22,13 @@ const CALL = {
   ...BASH,
   input: { command: 'cat /nonexistent-file', description: 'fail' },
   toolUseId: 'toolu_b1',
+  chars: 'cat /nonexistent-file'.length + 'fail'.length,
 };
 const FAILED = {
   ...BASH,
   input: { command: 'echo from-sub; exit 3', description: 'fail in sub' },
   toolUseId: 'toolu_sub6',
+  chars: 'echo from-sub; exit 3'.length + 'fail in sub'.length + 'Exit code 3\nfrom-sub'.length,
 };
 
 describe('parseHookEvent()', () => {
@@ -97,7 +99,7 @@ describe('parseHookEvent()', () => {
     const end = { ...event, name: 'SessionEnd', reason: 'unknown' } as const;
     expect(parseHookEvent({ ...wrong, hook_event_name: 'SessionEnd' })).toEqual(end);
     const call = { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: 'text' };
-    const read = { ...event, name: 'PreToolUse', ...BASH, input: {}, toolUseId: null } as const;
+    const read = { ...event, name: 'PreToolUse', ...BASH, input: {}, toolUseId: null, chars: 4 } as const;
     expect(parseHookEvent(call)).toEqual(read);
   });
 
@@ -118,6 +120,18 @@ describe('parseHookEvent()', () => {
     expect(output({ stdout: 'x'.repeat(2000) })).toHaveLength(2000);
     expect(output({ stdout: 'x'.repeat(2000), stderr: 'y' })).toBe('');
     for (const response of [undefined, 'text', [], { stdout: 7 }]) expect(output(response)).toBe('');
+  });
+
+  test('counts the characters of what was asked and answered, and not what the model never sees', () => {
+    const charsOf = (besides: Payload) =>
+      (parseHookEvent(payload('post-tool-use-bash', besides)) as { chars?: number }).chars;
+    const edit = { filePath: '/a', originalFile: 'x'.repeat(9999), structuredPatch: [{ lines: ['+ab'] }] };
+    expect(
+      charsOf({ tool_input: { command: 'ls', timeout: 7 }, tool_response: { stdout: 'abc', stderr: 'd' } }),
+    ).toBe(6);
+    expect(charsOf({ tool_input: { oldString: 'ab' }, tool_response: edit })).toBe(4);
+    expect(charsOf({ tool_input: 'x', tool_response: [{ text: 'ab' }, 'c'] })).toBe(4);
+    expect(charsOf({ chars: 12 })).toBe(12);
   });
 
   test.each([

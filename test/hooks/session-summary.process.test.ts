@@ -12,6 +12,7 @@ const END = payload('session-end');
 test('SessionEnd asks for the summary and for forgetting, and says nothing', () =>
   expect(decideIn(home, END)).toEqual({
     recording: { kind: 'session-end', at: expect.anything(), reason: 'other' },
+    takesNotes: true,
     prune: true,
   }));
 

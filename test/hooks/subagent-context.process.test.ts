@@ -295,11 +295,12 @@ describe('the project of a sub-agent', () => {
 });
 
 describe('composeContext()', () => {
-  const errors = (...items: string[]) => ({ heading: 'Errors:', items, most: 99 });
-  const rules = (...items: string[]) => ({ heading: 'Rules:', items, most: 99 });
+  const plain = (text: string) => ({ text, shown: text, tellings: [] });
+  const errors = (...items: string[]) => ({ heading: 'Errors:', items: items.map(plain), most: 99 });
+  const rules = (...items: string[]) => ({ heading: 'Rules:', items: items.map(plain), most: 99 });
   const check = (sections: ReturnType<typeof errors>[], lengthMax: number, expected: string) =>
     test(`returns ${JSON.stringify(expected)} within ${lengthMax}`, () => {
-      expect(composeContext(sections, lengthMax)).toBe(expected);
+      expect(composeContext(sections, lengthMax).text).toBe(expected);
       expect(expected.length).toBeLessThanOrEqual(lengthMax);
     });
   const long = `- ${'x'.repeat(200)}`;
@@ -331,10 +332,10 @@ describe('composeContext()', () => {
     fc.assert(
       fc.property(some(426), some(402), (errorItems, ruleItems) => {
         const sections = [
-          { heading: ERRORS, items: errorItems, most: 99 },
-          { heading: RULES, items: ruleItems, most: 99 },
+          { ...errors(...errorItems), heading: ERRORS },
+          { ...rules(...ruleItems), heading: RULES },
         ];
-        const context = composeContext(sections, 500);
+        const { text: context } = composeContext(sections, 500);
         expect(context.length).toBeLessThanOrEqual(500);
         if ([...errorItems, ...ruleItems].every((one) => one.isWellFormed()))
           expect(context.isWellFormed()).toBe(true);
@@ -356,8 +357,10 @@ describe('composeContext()', () => {
     fc.assert(
       fc.property(some(60), some(60), (errorItems, ruleItems) => {
         const sections = [errors(...errorItems), rules(...ruleItems)].filter(({ items }) => items.length > 0);
-        const all = sections.map(({ heading, items }) => [heading, ...items].join('\n')).join('\n');
-        expect(composeContext(sections, 500)).toBe(all);
+        const all = sections
+          .map(({ heading, items }) => [heading, ...items.map(({ text }) => text)].join('\n'))
+          .join('\n');
+        expect(composeContext(sections, 500).text).toBe(all);
       }),
       { seed: 2 },
     );

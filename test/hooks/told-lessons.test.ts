@@ -15,7 +15,7 @@ function told({ task = '', most = 9, ...reading }: Options = {}): ToldLesson[] {
   const db = work.context.knowledge();
   if (db === undefined) throw new Error('Cannot read the knowledge base: there is none');
   const plain = { project: APP, messages: messagesIn('en'), keep: () => true, clean: (text: string) => text };
-  return toldLessons({ ...plain, ...reading, db }, task, most);
+  return toldLessons({ ...plain, ...reading, db }, task, most).lessons;
 }
 
 const said = (lessons: readonly ToldLesson[]) => lessons.map((lesson) => lesson.said);
@@ -48,8 +48,9 @@ describe('toldLessons()', () => {
   test('returns what happened, what helped and with which tool', () => {
     const resolution = { kind: 'command', failing: 'make old', use: 'make new', tool: 'PowerShell' };
     seedFixes(home.paths, [lesson('one', 3), lesson('two', 2, { resolution })]);
-    const one = { key: 'key of one', said: 'one failed', tool: 'Bash', origin: null };
-    const two = { key: 'key of two', said: 'two failed', tool: 'PowerShell', origin: null };
+    const rule = { kind: 'rule', isPinned: false, origin: null } as const;
+    const one = { key: 'key of one', said: 'one failed', tool: 'Bash', ...rule };
+    const two = { key: 'key of two', said: 'two failed', tool: 'PowerShell', ...rule };
     expect(told()).toEqual([
       { ...one, fix: 'use `make one` instead of `make old`' },
       { ...two, fix: 'use `make new` instead of `make old`' },
@@ -112,7 +113,7 @@ describe('toldLessons()', () => {
     const all = ['one failed', 'two failed', rules, 'three failed', 'single failed'];
     expect(said(told())).toEqual(all);
     for (let most = 0; most <= 5; most++) expect(said(told({ most }))).toEqual(all.slice(0, most));
-    expect(told()[2]).toEqual({ key: '', said: rules, tool: '', fix: '', origin: null });
+    expect(told()[2]).toMatchObject({ key: '', kind: 'lint', said: rules, tool: '', fix: '', origin: null });
   });
 
   test('names a lint rule once, and as many as fit into a line', () => {

@@ -11,7 +11,7 @@ import { homePerTest } from '../support/per-test.ts';
 type Besides = { readonly remark?: string; readonly cwd?: string };
 
 function call(tool: string, input: Payload, { remark, cwd }: Besides = {}) {
-  return { tool, input, toolUseId: 't1', remark: remark ?? null, cwd };
+  return { tool, input, toolUseId: 't1', remark: remark ?? null, chars: 7, cwd };
 }
 
 describe('toolMeta()', () => {
@@ -179,6 +179,7 @@ describe('toolError()', () => {
       directory: 'web',
       remark: 'I try',
       file: null,
+      chars: 7,
       error: "unknown option '--bail' · npm",
       said: "error: unknown option '--bail'",
       errorRaw: printed,

@@ -21,6 +21,7 @@ describe('PostToolUse', () => {
       tool: 'Edit',
       toolUseId: 'toolu_e1',
       ...{ command: null, line: null, directory: null, remark: null, file: 'notes.txt' },
+      chars: expect.any(Number),
       meta: { file: '/home/dev/app/notes.txt' },
     }));
 

@@ -4,6 +4,7 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
 import { type EventType, insertEvent, queryEvents, type StoredEvent } from '../../database/events.ts';
+import { linkSession } from '../../database/ledger.ts';
 import { recordIn, sqliteErrorCode } from '../../database/sqlite.ts';
 import { isEditingTool } from '../../lessons/command.ts';
 import { countShown, isForgotten, recordSeen } from '../../lessons/store/seen-errors.ts';
@@ -63,7 +64,7 @@ export function apply(recording: Recording, db: Db, source: TranscriptSource = {
       return true;
     case 'tool-use': {
       const { at, meta, isUnfinished } = recording;
-      if (isKnownCall(recording.toolUseId, db)) return false;
+      if (isKnownHere(recording.toolUseId, at, db)) return false;
       if (typeof meta.skill === 'string') append(recording, 'skill_used', { skillName: meta.skill }, db);
       append(recording, 'tool_use', { ...callData(recording, at), meta, success: true, isUnfinished }, db);
       return true;
@@ -71,7 +72,7 @@ export function apply(recording: Recording, db: Db, source: TranscriptSource = {
     case 'tool-errors': {
       let isNew = false;
       for (const error of recording.errors) {
-        if (isKnownCall(error.toolUseId, db)) continue;
+        if (isKnownHere(error.toolUseId, recording.at, db)) continue;
         applyToolError(recording, error, db);
         isNew = true;
       }
@@ -99,8 +100,8 @@ export function apply(recording: Recording, db: Db, source: TranscriptSource = {
 
 /** The keys under which a call stands in `events.data`. */
 function callData(call: CallRecord, { agentId }: Origin): Json {
-  const { tool, toolUseId, command, line, directory, remark, file } = call;
-  return { tool, toolUseId, agentId, command, line, directory, remark, file };
+  const { tool, toolUseId, command, line, directory, remark, file, chars } = call;
+  return { tool, toolUseId, agentId, command, line, directory, remark, file, chars };
 }
 
 function applyToolError(
@@ -111,7 +112,7 @@ function applyToolError(
   const { at } = recording;
   if (isForgotten(error.error, db)) return;
   const { error: key, said, errorRaw, noise, isHidden } = error;
-  const told = { told: recording.shownKbId, agentType: at.agentType };
+  const told = { told: recording.shownKbId, held: recording.heldKbId, agentType: at.agentType };
   const text = { error: key, said, errorRaw, noise, isHidden };
   append(recording, 'tool_error', { ...callData(error, at), ...told, ...text }, db);
   if (noise === null || noise === 'unclear')
@@ -123,13 +124,25 @@ function applyToolError(
  * the copies of that which a continued or forked session has.
  */
 export function isKnownCall(toolUseId: string | null, db: Db): boolean {
-  if (toolUseId === null) return false;
+  return sessionOfCall(toolUseId, db) !== undefined;
+}
+
+/** The session under which the call was recorded. */
+function sessionOfCall(toolUseId: string | null, db: Db): string | undefined {
+  if (toolUseId === null) return undefined;
   const row = db.sqlite.get(
-    `SELECT 1 FROM events WHERE type IN ('tool_use', 'tool_error')
+    `SELECT session_id FROM events WHERE type IN ('tool_use', 'tool_error')
        AND CASE WHEN json_valid(data) THEN json_extract(data, '$.toolUseId') END = ? LIMIT 1`,
     toolUseId,
   );
-  return row !== undefined;
+  return row && String(row.session_id);
+}
+
+/** The same, of a call in this session: one that is known under another belongs to a copy of that. */
+function isKnownHere(toolUseId: string | null, { sessionId }: Origin, db: Db): boolean {
+  const known = sessionOfCall(toolUseId, db);
+  if (known !== undefined && known !== sessionId) linkSession(sessionId, known, db);
+  return known !== undefined;
 }
 
 function append({ at }: Recording, type: EventType, data: Json, db: Db): void {
@@ -224,9 +237,11 @@ function isKnownPrompt(prompt: Prompt, { delayMsMax }: TranscriptSource, db: Db)
   if (same.some((row) => isOfTranscript(row, ms, delayMsMax))) return true;
   if (own.some((row) => Math.abs(row.atMs - ms) <= SAME_PROMPT_MS)) return true;
   const near = around(ts, COPIED_PROMPT_MS, COPIED_PROMPT_MS);
-  return readMoments('prompt', ['project_path', projectPath], near, db).some(
+  const copied = readMoments('prompt', ['project_path', projectPath], near, db).find(
     (row) => row.data.text === prompt.text,
   );
+  if (copied !== undefined && copied.sessionId !== sessionId) linkSession(sessionId, copied.sessionId, db);
+  return copied !== undefined;
 }
 
 /** Whether the end of this sub-agent is recorded already. */
@@ -241,7 +256,7 @@ function isKnownStop({ at }: Stop, { delayMsMax }: TranscriptSource, db: Db): bo
   );
 }
 
-type Moment = { readonly atMs: number; readonly data: Json };
+type Moment = { readonly atMs: number; readonly sessionId: string; readonly data: Json };
 
 /** Whether a hook's record of this time and the row are the same: the hook called twice, or the transcript's line. */
 function isOfHook({ atMs, data }: Moment, ms: number): boolean {
@@ -264,9 +279,13 @@ function readMoments(
   span: readonly [from: string, until: string],
   db: Db,
 ): Moment[] {
-  const sql = `SELECT ts, data FROM events WHERE ${column} IS ? AND ts BETWEEN ? AND ? AND type = ?`;
+  const sql = `SELECT ts, session_id, data FROM events WHERE ${column} IS ? AND ts BETWEEN ? AND ? AND type = ?`;
   const rows = db.sqlite.all(sql, value, ...span, type);
-  return rows.map((row) => ({ atMs: Date.parse(String(row.ts)), data: recordIn(row.data) }));
+  return rows.map((row) => ({
+    atMs: Date.parse(String(row.ts)),
+    sessionId: String(row.session_id),
+    data: recordIn(row.data),
+  }));
 }
 
 function around(ts: string, beforeMs: number, afterMs: number): [string, string] {

@@ -73,7 +73,7 @@ export function knowledge(common: Common): Hooks {
       const said = parts.flatMap((part) => (part.type === 'text' ? (readString(part, 'text') ?? []) : []));
       const text = await toldAtStart(
         {
-          ...{ hook_event_name: 'SubagentStart', session_id: main, cwd: host.directory },
+          ...{ hook_event_name: 'SubagentStart', session_id: main, cwd: host.directory, client: 'opencode' },
           ...{ agent_id: sessionID, agent_type: AGENT_TYPES[agent] ?? agent },
           task: cutText(said.join('\n'), TASK_LENGTH_MAX),
         },

@@ -17,9 +17,8 @@ import { maskSensitivePath, redactSecrets, stripPrivateTags } from '../../core/r
 import type { Environment } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import { redactText } from '../../database/adopt.ts';
-import { noteGiven } from '../../database/given-note.ts';
 import type { Project } from '../../hooks/decision.ts';
-import { decideOnData } from '../../hooks/invocation.ts';
+import { decideOnData, noteTold } from '../../hooks/invocation.ts';
 import { decideSubagentStart } from '../../hooks/subagent-context.ts';
 import { type Config, loadConfig } from '../../settings/hook-settings.ts';
 import { isMainOnly, type RunSettings } from '../../settings/run-settings.ts';
@@ -244,21 +243,14 @@ function knowledgeFor(run: Run, config: Config, { paths, now }: Omit<PromptWorld
     cwd: run.cwd,
     agentId: run.id,
     agentType: run.agentId,
+    client: run.requester.client ?? run.client,
   } as const;
   try {
     const from = { paths, now: context.now };
-    const { reply } = decideOnData(
-      (knowledge) => decideSubagentStart(event, { ...context, knowledge }),
-      from,
-    );
-    const text = reply?.context ?? '';
-    if (text === '') return text;
-    // As the hook does it, so that `status` shows this agent too.
-    const { name, path } = context.project;
-    const { sessionId, agentId, agentType } = event;
-    const agent = { sessionId, agentId, agentType, project: name, projectPath: path ?? '' };
-    noteGiven({ ...agent, ts: now().toISOString(), text }, paths);
-    return text;
+    const decision = decideOnData((knowledge) => decideSubagentStart(event, { ...context, knowledge }), from);
+    // As the hook does it, so that `status` shows this agent too, and the ledger has what it was told.
+    noteTold(decision, context, { event, paths, now: context.now });
+    return decision.reply?.context ?? '';
   } catch {
     return ''; // A sub-agent without it is better than none; doctor says what is wrong with the database.
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { waitingGiven } from '../../../src/database/given-contexts.ts';
+import { waitingGiven, waitingNotes } from '../../../src/database/given-contexts.ts';
 import { PLAN_RULES, planPrompt } from '../../../src/runs/context/plan.ts';
 import type { HandoverReport } from '../../../src/runs/model/handover.ts';
 import { profilePolicy } from '../../../src/runs/model/profile.ts';
@@ -137,6 +137,9 @@ describe('what is known in the project', () => {
     const given = { agentId: madeRun().id, agentType: 'executor', project: 'app', projectPath: here.project };
     const text = expect.stringContaining('Cannot find module express');
     expect(waitingGiven(here.home.paths)).toMatchObject([{ ...given, text }]);
+    expect(waitingNotes(here.home.paths)).toMatchObject([
+      { tellings: [{ kind: 'error', channel: 'start' }] },
+    ]);
     rmSync(here.home.paths.given, { recursive: true });
     mkdirSync(here.home.paths.given);
     await promptOf(here, { run: { agentId: 'reviewer' } });
