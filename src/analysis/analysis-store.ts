@@ -15,7 +15,8 @@ export type AnalysisRun = {
   readonly id: number;
   readonly ts: string;
   readonly endedTs: string | null;
-  readonly trigger: 'command' | 'session-end';
+  /** `replay`: questions of `proof --replay`, with a budget of their own. */
+  readonly trigger: 'command' | 'session-end' | 'replay';
   readonly status: 'running' | 'done' | 'failed';
   readonly reason: string | null;
   readonly project: string;
@@ -83,7 +84,7 @@ export function refusedRun(request: RunRequest, limits: RunLimits, db: Db): RunR
   const { runs, spentUsd, assumedUsd } = spentSince(limits.budgetSince, db);
   const refuse = (why: RunRefusal['why']): RunRefusal => ({ kind: 'refused', why, spentUsd, assumedUsd });
   if (db.sqlite.get("SELECT 1 FROM analysis_runs WHERE status = 'running'")) return refuse('running');
-  const others = 'SELECT 1 FROM analysis_runs WHERE project_path = ? AND ts > ?';
+  const others = "SELECT 1 FROM analysis_runs WHERE project_path = ? AND ts > ? AND trigger <> 'replay'";
   if (limits.notSince !== null && db.sqlite.get(others, request.projectPath, limits.notSince))
     return refuse('too-soon');
   if (limits.budgetUsd - spentUsd < BUDGET_USD_MIN) return refuse('budget');
@@ -95,7 +96,7 @@ function spentSince(since: string, db: Db): { runs: number; spentUsd: number; as
   const row = db.sqlite.get(
     `SELECT COUNT(*) AS runs, COALESCE(SUM(COALESCE(cost_usd, budget_usd)), 0) AS spent,
        COALESCE(SUM(CASE WHEN cost_usd IS NULL THEN budget_usd END), 0) AS assumed
-     FROM analysis_runs WHERE ts >= ?`,
+     FROM analysis_runs WHERE ts >= ? AND trigger <> 'replay'`,
     since,
   );
   const [runs = 0, spentUsd = 0, assumedUsd = 0] = [row?.runs, row?.spent, row?.assumed].map(Number);
@@ -113,7 +114,7 @@ type AbandonedRun = {
 };
 
 export type Abandonment = {
-  /** A run that began before this ISO time is no longer running, whatever its row says. */
+  /** A run that began before this ISO time is no longer running, whatever its row says; a replay may take longer. */
   readonly staleBefore: string;
   /** Returns true if this very process has certainly ended. */
   readonly isGone: (process: ProcessIdentity) => boolean;
@@ -122,14 +123,16 @@ export type Abandonment = {
 /** The runs that hold the lock and will never release it. */
 export function abandonedRuns({ staleBefore, isGone }: Abandonment, db: Db): AbandonedRun[] {
   return db.sqlite
-    .all("SELECT id, ts, pid, client_started FROM analysis_runs WHERE status = 'running'")
-    .map(({ id, ts, pid, client_started: client }) => ({
-      id: Number(id),
-      ts: String(ts),
-      process: identityIn(String(client)),
-      owner: identityIn(String(pid)),
-    }))
-    .filter(({ ts, owner }) => ts < staleBefore || (owner !== null && isGone(owner)));
+    .all(
+      `SELECT id, ts, pid, client_started, ts < ? AND trigger <> 'replay' AS is_stale FROM analysis_runs
+       WHERE status = 'running'`,
+      staleBefore,
+    )
+    .flatMap(({ id, ts, pid, client_started: client, is_stale: isStale }) => {
+      const owner = identityIn(String(pid));
+      if (isStale !== 1 && (owner === null || !isGone(owner))) return [];
+      return [{ id: Number(id), ts: String(ts), process: identityIn(String(client)), owner }];
+    });
 }
 
 /** Releases the lock of an abandoned run. Without a client it has cost nothing. */
@@ -209,7 +212,7 @@ export function saveAnswer(key: AnalysisKey, answer: string, ts: string, db: Db)
  */
 
 /** A call of a tool, as far as it is analysed; without a line where an earlier version recorded it. */
-export type AnalysedCall = Omit<CallRecord, 'toolUseId'> & {
+export type AnalysedCall = Omit<CallRecord, 'toolUseId' | 'chars'> & {
   /** The client's id of the call; of one that has none, the event's. */
   readonly id: string;
   readonly ts: string;

@@ -131,7 +131,11 @@ export async function analyze(options: AnalyzeOptions): Promise<AnalyzeOutcome> 
  * The configured model is of the configured program, and the default a name of Claude's; otherwise the program has a
  * default of its own.
  */
-function modelFor({ cli, model, config }: AnalyzeOptions): string | undefined {
+export function modelFor({
+  cli,
+  model,
+  config,
+}: Pick<AnalyzeOptions, 'cli' | 'model' | 'config'>): string | undefined {
   if (model !== undefined) return model;
   const { analysisModel: fallback } = readConfig({});
   const configured = cli === config.analysisCli ? config.analysisModel : fallback;

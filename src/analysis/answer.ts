@@ -3,6 +3,7 @@ import { isRecord, parseJson } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText, oneLine } from '../core/text.ts';
+import { commandWords, quotedCommands } from '../lessons/advised-commands.ts';
 import { isFetchNamed, speaksOfFetching } from '../lessons/fetches.ts';
 import { namedByManifests } from '../lessons/learn-project.ts';
 import { parseShell } from '../lessons/shell.ts';
@@ -13,7 +14,6 @@ import {
   SKILL_NAME,
   SUGGESTION_TEXT_LENGTH_MAX,
 } from '../suggestions/model/suggestion.ts';
-import { commandWords, quotedCommands } from './advised-commands.ts';
 import type { CandidateGroup } from './candidates.ts';
 
 /** A lesson as the model wrote it, with the failures that it is about. */

@@ -2,11 +2,11 @@ import { inertText } from '../core/inert-text.ts';
 import { getProjectName } from '../core/project.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { sharedStart } from '../core/text.ts';
+import { commandWords, plainLine } from '../lessons/advised-commands.ts';
 import { isFileTool, isShellTool } from '../lessons/command.ts';
 import { isInformative, normalizeError } from '../lessons/errors/normalize-error.ts';
 import type { Noise } from '../lessons/failure.ts';
 import { findingsIn, isOwnRule } from '../lessons/findings.ts';
-import { commandWords, plainLine } from './advised-commands.ts';
 import type { AnalysedCall, CallFailure } from './analysis-store.ts';
 
 /**

@@ -5,6 +5,7 @@ import type { Db } from '../database/connection.ts';
 import { type EventFilter, queryEvents, type StoredEvent } from '../database/events.ts';
 import { lessonState, listModelLessons, type StoredModelLesson } from '../lessons/store/model-lessons.ts';
 import { findResolution } from '../lessons/store/told-lessons.ts';
+import { listWithdrawals } from '../lessons/store/withdrawals.ts';
 import {
   type FeedbackSummary,
   feedbackSummary,
@@ -39,6 +40,7 @@ const PROMPT_LENGTH_MAX = 400;
 const TEXT_LENGTH_MAX = 200;
 const RULE_LENGTH_MAX = 400;
 const STALE_DAYS = 30;
+const WITHDRAWN_MAX = 50;
 const MS_PER_DAY = 86_400_000;
 
 /**
@@ -131,7 +133,17 @@ function failures(scope: AnalysisScope, since: string, db: Db) {
     withProject: scope.kind === 'all',
   });
   const lessons = listModelLessons(projectPath, db);
-  return { candidates: groups, checks, contradicted: contradictedAmong(lessons, projectPath, db) };
+  const contradicted = contradictedAmong(lessons, projectPath, db);
+  return { candidates: groups, checks, contradicted, withdrawn: withdrawnFrom(projectPath, db) };
+}
+
+/** What agents are told no more, and why: it is not to be proposed again. */
+function withdrawnFrom(projectPath: string | undefined, db: Db): { advice: string; why: string }[] {
+  const withdrawals = listWithdrawals(projectPath === undefined ? undefined : [projectPath], db);
+  return withdrawals.slice(0, WITHDRAWN_MAX).map(({ resolution, reason, detail }) => ({
+    advice: shown(resolutionText(resolution), TEXT_LENGTH_MAX),
+    why: shown(`${detail} (${reason})`, TEXT_LENGTH_MAX),
+  }));
 }
 
 function contradictedAmong(

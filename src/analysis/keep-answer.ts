@@ -5,6 +5,13 @@ import { redactSecrets } from '../core/redact.ts';
 import { counted } from '../core/text.ts';
 import { resolutionText } from '../core/told-texts.ts';
 import type { Db } from '../database/connection.ts';
+import {
+  callsCommand,
+  plainLine,
+  provesCommand,
+  quotedCommands,
+  tellingWord,
+} from '../lessons/advised-commands.ts';
 import { isShellTool } from '../lessons/command.ts';
 import { findingsIn } from '../lessons/findings.ts';
 import type { LessonEvidence } from '../lessons/lesson.ts';
@@ -20,7 +27,6 @@ import {
 import type { Config } from '../settings/hook-settings.ts';
 import { expireSuggestions, listSuggestions, saveProposals } from '../suggestions/model/store.ts';
 import type { Proposal, Suggestion } from '../suggestions/model/suggestion.ts';
-import { callsCommand, plainLine, provesCommand, quotedCommands, tellingWord } from './advised-commands.ts';
 import { type AnalysedCall, type AnalysisKey, saveAnswer, shellLines } from './analysis-store.ts';
 import { type AnalysisAnswer, commandsAlone, type ModelLesson, readAnalysisAnswer } from './answer.ts';
 import type { CandidateGroup } from './candidates.ts';

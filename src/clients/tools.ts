@@ -2,7 +2,7 @@ import { callIdIn } from '../core/call-client.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { type Json, readRecord, readRecords, readString, readTexts } from '../core/guards.ts';
 import { fingerprint } from '../core/text.ts';
-import type { HookEvent } from '../hooks/event.ts';
+import { charsIn, type HookEvent } from '../hooks/event.ts';
 import { parseHookEvent } from '../hooks/hooks.ts';
 import {
   expandNames,
@@ -134,7 +134,8 @@ export function hookEvents(
   return client.hookCalls(ended).flatMap((call, at) => {
     const [name, said] = endOf(ended, call);
     const id = callIdIn(client.name, fingerprint(at === 0 ? ended.id : `${ended.id} ${at}`));
-    const told = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, ...said };
+    const chars = at === 0 ? charsIn(ended.input) + ended.text.length : 0;
+    const told = { tool_name: call.tool, tool_input: call.input, tool_use_id: id, chars, ...said };
     const input = name === 'PostToolBatch' ? { tool_calls: [told] } : told;
     const event = parseHookEvent({ ...common, ...input }, name);
     if (event === undefined) return [];

@@ -121,7 +121,7 @@ const isFailed = (call: Shell): call is FailedShell => call.outcome.kind === 'fa
  * Where a command ran, relative to the project where that lies in it: in `directory`, as `cd` said, from where the shell
  * stood.
  */
-function placeIn(root: string, shellDirectory: string, directory: string | null): string {
+export function placeIn(root: string, shellDirectory: string, directory: string | null): string {
   if (directory === null) return UNKNOWN;
   if (directory === '' || directory === '.') return withoutDetour(shellDirectory, root);
   if (!isAbsolute(directory)) return withoutDetour(joinPaths(shellDirectory, directory), root);

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { settleNew } from '../benefit/settle-new.ts';
 import { findSession } from '../clients/claude/transcript-files.ts';
 import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import type { Client } from '../clients/client.ts';
@@ -39,6 +40,7 @@ export function catchUpProcess([, session = '', project]: readonly string[], env
     const world = { paths, env };
     const look = client === undefined ? transcriptOf(session, world) : sessionOf(client, id, world);
     catchUpAlone(session, look, paths);
+    writeDatabase(paths, (db) => settleNew({ now: new Date() }, db));
     if (project !== undefined) {
       writeDatabase(paths, (db) => {
         learnProject(project, db);

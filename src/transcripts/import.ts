@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { settleNew } from '../benefit/settle-new.ts';
 import { listTranscripts } from '../clients/claude/transcript-list.ts';
 import { ReadingBudget } from '../clients/claude/transcript-reader.ts';
 import type { Client } from '../clients/client.ts';
@@ -66,6 +67,7 @@ function importInto(options: ImportOptions, db: Db) {
     lookAtRepository(project, options.env, db);
     learnProject(project, db);
   }
+  settleNew({ now: options.now() }, db);
   const fixes = countFixes(db) - fixesBefore;
   return { transcripts, sessions, fixes, removed: prune(options, inTurn, db) };
 }

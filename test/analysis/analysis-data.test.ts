@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { ALL_PROJECTS, collectAnalysisData, isAnythingRecorded } from '../../src/analysis/data.ts';
 import { type EventType, insertEvent } from '../../src/database/events.ts';
 import { setShared } from '../../src/lessons/store/lesson-log.ts';
+import { withdrawLesson } from '../../src/lessons/store/model-lessons.ts';
 import { APPLIED, madeProposal, seedDecided } from '../support/decided.ts';
 import { temporaryHome } from '../support/home.ts';
 import { databasePerTest, homePerTest } from '../support/per-test.ts';
@@ -52,6 +53,18 @@ describe('collectAnalysisData()', () => {
       'Write → Bash(git commit)',
     ]);
     expect(collect()).toMatchObject({ toolTotal: 7, sessionCount: 2 });
+  });
+
+  test('gives what was withdrawn here, with the reason', () => {
+    for (const projectPath of [SHOP, OTHER])
+      seedFixes(home.paths, [
+        { error: 'no port', resolution: { summary: `edit ${projectPath}` }, projectPath },
+      ]);
+    withdrawLesson(1, 'user', db);
+    withdrawLesson(2, 'user', db);
+    const why = 'a person has withdrawn it (user)';
+    expect(collect().withdrawn).toEqual([{ advice: `edit ${SHOP}`, why }]);
+    expect(collect(ALL_PROJECTS).withdrawn).toHaveLength(2);
   });
 
   test('gives equal failures once with their number, the most frequent first, and what is told of them', () => {

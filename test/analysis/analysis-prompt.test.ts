@@ -10,7 +10,14 @@ import {
 import { ANALYSIS_MARK } from '../../src/core/told-texts.ts';
 import { madeGroup } from './made-group.ts';
 
-const NO_CALLS = { toolSequences: [], candidates: [], checks: [], contradicted: [], toolTotal: 0 };
+const NO_CALLS = {
+  toolSequences: [],
+  candidates: [],
+  checks: [],
+  contradicted: [],
+  withdrawn: [],
+  toolTotal: 0,
+};
 const NO_SKILLS = { existingSkills: [], staleSkills: [] };
 const NO_PROMPTS = { prompts: [], sessionCount: 0 };
 const NOTHING: AnalysisData = { ...NO_CALLS, ...NO_SKILLS, ...NO_PROMPTS, feedback: null, ruleEffects: [] };
@@ -174,6 +181,13 @@ describe('buildAnalysisPrompt()', () => {
       [4, 'long gone'],
     ]);
     expect(built.contradicted).toEqual(contradicted);
+  });
+
+  test('says what agents are told no more and why, and asks for none of it again', () => {
+    const withdrawn = [{ advice: 'use `npm run lint`', why: 'gone: it names a script' }];
+    const { text } = build({ withdrawn });
+    expect(logIn(text).withdrawn).toEqual(withdrawn);
+    expect(text).toContain('"withdrawn" is what agents are told no more');
   });
 
   test('says what a lesson has to be, and what it must not be', () => {

@@ -47,6 +47,11 @@ function claimed(...args: Parameters<typeof claim>): number {
 }
 
 describe('claimRun()', () => {
+  test('counts a replay neither against the budget of analyses nor against their rest', () => {
+    endRun(claimed({ trigger: 'replay' }, { budgetUsd: 50 }), { ...DONE, costUsd: 40 }, db);
+    expect(claim({}, { notSince: DAY_BEFORE })).toMatchObject({ kind: 'claimed', budgetLeftUsd: 1 });
+  });
+
   test('lets one analysis run at a time', () => {
     const id = claimed();
     expect(claim()).toMatchObject({ kind: 'refused', why: 'running' });
@@ -146,6 +151,14 @@ describe('abandonedRuns() and endAbandonedRun()', () => {
     const client = { pid: 4242, start: '77', boot: 'boot/7' };
     enterClient(id, client, db);
     expect(abandoned()).toMatchObject([{ process: client }]);
+  });
+
+  test('leave a replay running for as long as its process lives', () => {
+    claimed({ trigger: 'replay' });
+    endAbandoned({ staleBefore: '2026-11-20T12:45:00.000Z' });
+    expect(claim()).toMatchObject({ kind: 'refused', why: 'running' });
+    endAbandoned(GONE);
+    expect(claim().kind).toBe('claimed');
   });
 
   test('leave a run alone that has ended in the meantime', () => {

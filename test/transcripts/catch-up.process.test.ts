@@ -7,6 +7,7 @@ import { type MadeCall, type MadeSession, PUT } from '../support/client-sessions
 import { CLIENTS } from '../support/clients.ts';
 import { type Home, hookFailures, readEvents, readRows, temporaryHome } from '../support/home.ts';
 import { contextOf, type ProcessResult, runHookProcess, runProgram } from '../support/hook-process.ts';
+import { FAILING, learnt, SAYS, tell, USE } from '../support/ledger.ts';
 import { agentStart, PROJECT } from '../support/payloads.ts';
 import { BINARY } from '../support/program.ts';
 import { insertRow } from '../support/rows.ts';
@@ -106,6 +107,24 @@ describe('a hook reads what the transcript has gained', () => {
     const call = { toolUseId: id, command: 'npm run lint', directory: '' };
     expect(last).toMatchObject({ ...call, remark: 'First the linter.' });
     expect(place(path, home)?.done).toBe(transcript.text.length);
+  });
+
+  test('what came of what was told is settled by the reader, and by no hook', async () => {
+    using home = temporaryHome();
+    withDatabase(home.paths, (db) => {
+      learnt(db);
+      tell({ session: 's1', ts: '2026-11-20T09:00:00.000Z' }, db);
+    });
+    const transcript = new Transcript()
+      .prompt('Go.')
+      .fail('Bash', bash(FAILING), SAYS)
+      .succeed('Bash', bash(USE));
+    const path = put(home, transcript);
+    const outcome = () => readRows(home.paths, 'SELECT failed_call, calls, ended FROM exposures');
+    await hook(home, 'PreToolUse', AGENT_CALL);
+    expect(outcome()).toEqual([{ failed_call: null, calls: null, ended: null }]);
+    await settle(home, path);
+    expect(outcome()).toEqual([{ failed_call: 'toolu_s1__0', calls: 1, ended: 'passed' }]);
   });
 
   test('a line that is being written waits until it is whole', async () => {
@@ -358,7 +377,7 @@ test('hooks at the same time lose nothing and record nothing twice', async () =>
 describe('copies', () => {
   const session = () => longSession(10, 1000).fail('Bash', bash('npm test'), 'Exit code 1\nError: no port');
 
-  test('a fork has the calls of the session that it goes on from: they are known', async () => {
+  test('a fork has the calls of the session that it goes on from: they are known, and it belongs to that', async () => {
     using home = temporaryHome();
     put(home, session());
     await hook(home, 'Stop');
@@ -369,6 +388,19 @@ describe('copies', () => {
     expect(calls(home)).toHaveLength(11);
     expect(readEvents(home.paths, 'prompt')).toHaveLength(1);
     expect(readRows(home.paths, 'SELECT seen_count FROM error_kb')).toEqual([{ seen_count: 1 }]);
+    expect(readRows(home.paths, 'SELECT session, root FROM forks')).toEqual([{ session: 's2', root: 's1' }]);
+  });
+
+  test('a fork that has no more than a prompt of the other belongs to it, and a session of its own to itself', async () => {
+    using home = temporaryHome();
+    const text = new Transcript().prompt('Go on with this.').text;
+    putText(home, transcriptPath('s1'), text);
+    await hook(home, 'Stop');
+    putText(home, transcriptPath('s2'), text.replaceAll('"sessionId":"s1"', '"sessionId":"s2"'));
+    await hook(home, 'Stop', {}, 's2');
+    put(home, new Transcript({ session: 's3' }).prompt('Something else.').succeed('Bash', bash('ls')), 's3');
+    await hook(home, 'Stop', {}, 's3');
+    expect(readRows(home.paths, 'SELECT session, root FROM forks')).toEqual([{ session: 's2', root: 's1' }]);
   });
 
   test('an import of what hooks have read adds nothing, and the other way round', async () => {

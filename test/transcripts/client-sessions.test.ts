@@ -72,6 +72,7 @@ describe('a session that the real client wrote', () => {
       const [session] = eventsIn(home);
       const own = eventsIn(home).filter(({ sessionId }) => sessionId === session?.sessionId);
       expect(own.map(({ projectPath }) => projectPath)).toEqual(own.map(() => RECORDED_IN));
+      for (const { chars } of own.filter(({ tool }) => tool !== undefined)) expect(chars).toBeGreaterThan(0);
       const reading = client === 'codex' ? 'Bash cat /home/dev/project/src/fifo.v' : 'Read src/fifo.v';
       const writing = client === 'codex' ? 'Edit' : 'Write';
       expect(told(home).slice(0, 6)).toEqual([
@@ -441,6 +442,9 @@ test.each(['codex', 'opencode'] as const)('a fork of %s has done only what came 
   const texts = [...sessions.values()].map((events) => events.map(({ type, text }) => text ?? type));
   expect(texts).toHaveLength(2);
   expect(texts[1]).toEqual(['In the fork only: use two clocks.']);
+  const forks = withDatabase(home.paths, ({ sqlite }) => sqlite.all('SELECT session, root FROM forks'));
+  const [root, session] = [...sessions.keys()];
+  expect(forks).toEqual([{ session, root }]);
 });
 
 test('a session is known by its id, wherever its file is moved', () => {

@@ -395,6 +395,14 @@ describe('importTranscripts() and what the hooks have recorded', () => {
     writeDatabase(home.paths, (db) => record(recordings, home.paths, db));
   }
 
+  test('counts the characters of a whole file, of which nothing is kept', () => {
+    using home = temporaryHome();
+    const [file_path, content] = [`${PROJECT}/a.ts`, 'x'.repeat(40_000)];
+    put(home, new Transcript().succeed('Write', { file_path, content }, 'written'), 's1');
+    importHome(home);
+    expect(recorded(home)).toMatchObject([{ chars: file_path.length + 40_000 + 'written'.length }]);
+  });
+
   test('adds only what they have not', () => {
     using home = temporaryHome();
     const transcript = learning().prompt('Thanks.');
@@ -407,6 +415,7 @@ describe('importTranscripts() and what the hooks have recorded', () => {
       ...call,
       remark: null,
       file: null,
+      chars: 0,
     });
     expect(importHome(home)).toMatchObject({ added: { prompt: 1, tool_error: 1, tool_use: 1 }, known: 2 });
   });

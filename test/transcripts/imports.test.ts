@@ -28,7 +28,15 @@ const at = (ts: string, sessionId = 's1', agentId: string | null = null) => {
 };
 
 function use(seconds: number, toolUseId: string, sessionId?: string): Recording {
-  const call = { tool: 'Read', toolUseId, command: null, line: null, directory: null, remark: null };
+  const call = {
+    tool: 'Read',
+    toolUseId,
+    command: null,
+    line: null,
+    directory: null,
+    remark: null,
+    chars: 0,
+  };
   return { kind: 'tool-use', at: at(clock(seconds), sessionId), meta: {}, ...call, file: null };
 }
 

@@ -1,6 +1,6 @@
 import { isRecord, type Json, readRecord, readRecords, readString } from '../../core/guards.ts';
 import { cutText } from '../../core/text.ts';
-import type { HookEvent } from '../../hooks/event.ts';
+import { charsIn, type HookEvent } from '../../hooks/event.ts';
 import { parseHookEvent } from '../../hooks/hooks.ts';
 
 /**
@@ -21,6 +21,8 @@ export type Call = {
   readonly input: Json;
   /** What the agent said before it. */
   readonly remark: string;
+  /** Of its whole input, where `input` is less. */
+  readonly chars?: number;
   /** Where the shell stood before it; the entry of its result says where it stands after. */
   readonly cwd: unknown;
 };
@@ -132,9 +134,11 @@ function openCalls(entry: Json, calls: OpenCalls): void {
   for (const block of blocksOf(entry)) {
     if (block.type === 'text') calls.say(readString(block, 'text') ?? '');
     const call = callIn(block);
-    if (call) calls.open(call.id, { tool: call.tool, input: briefInput(call.input), cwd: entry.cwd });
+    if (call) calls.open(call.id, { tool: call.tool, ...inputOf(call.input), cwd: entry.cwd });
   }
 }
+
+const inputOf = (input: Json) => ({ input: briefInput(input), chars: charsIn(input) });
 
 /** Nothing behind this looks at what is nested or at more of a text: a file's whole content need not be held. */
 function briefInput(input: Json): Json {
@@ -173,6 +177,7 @@ function readResult(result: Json, entry: Json, context: ResultContext): readonly
     tool_input: call.input,
     tool_use_id: id,
     remark: call.remark,
+    chars: (call.chars ?? 0) + text.length,
     ...(movesTheShell && call.cwd !== undefined ? { cwd: call.cwd } : {}),
   };
   const isInBackground = text.startsWith('Command running in background with ID');

@@ -101,7 +101,7 @@ const together = (phrases: readonly string[]): string => phrases.map(asPhrase).j
 
 const asPhrase = (text: string): string => `"${text.replaceAll('"', ' ')}"`;
 
-const KB_COLUMNS = 'id, error_normalized, said, resolution, use_count, project_path';
+const KB_COLUMNS = 'id, error_normalized, said, resolution, resolved_by, use_count, project_path, pinned';
 const SAME_MAX = 8;
 /** So much of an error's text a row has. */
 const TEXT_STORED = 2000;

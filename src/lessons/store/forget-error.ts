@@ -2,6 +2,7 @@ import { readTexts } from '../../core/guards.ts';
 import { inertText } from '../../core/inert-text.ts';
 import { fingerprint } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
+import { forgetInLedger } from '../../database/ledger.ts';
 import { type Row, recordIn, sqliteErrorCode, type Value } from '../../database/sqlite.ts';
 
 /**
@@ -16,6 +17,7 @@ export function forgetError(error: string, ts: string, db: Db) {
     const wordings = wordingsOf(error, db);
     const forgotten = 'INSERT OR IGNORE INTO forgotten_errors(fingerprint, ts) VALUES (?, ?)';
     sqlite.run(forgotten, fingerprint(error), ts);
+    forgetInLedger(error, db);
     return {
       errors: sqlite.run('DELETE FROM error_kb WHERE error_normalized = ?', error).changes,
       events: sqlite.run(`DELETE FROM events WHERE ${IS_EVENT_OF}`, error).changes,

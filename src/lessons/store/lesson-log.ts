@@ -5,6 +5,7 @@ import { isInformative } from '../errors/normalize-error.ts';
 import type { Noise } from '../failure.ts';
 import type { ErrorGroup, Lesson, LogEntry, Outcome } from '../lesson.ts';
 import { isForgotten } from './seen-errors.ts';
+import { noteWithdrawal, restoredAt } from './withdrawals.ts';
 
 /** Where lessons come from, and which of them are shared: hooks read it in told-lessons.ts. */
 
@@ -50,7 +51,8 @@ export function readLog({ projectPath, sessionId, rowsMax = LOG_ROWS_MAX }: LogP
   return rows.reverse().flatMap((row) => readEntry(row) ?? []);
 }
 
-function readEntry({ id, type, ts, session_id, data }: Row): LogEntry | undefined {
+/** An event as it is learnt from; undefined for what is damaged. */
+export function readEntry({ id, type, ts, session_id, data }: Row): LogEntry | undefined {
   const common = { session: String(session_id), ts: String(ts) };
   if (type === 'prompt') return { kind: 'prompt', ...common };
   const call = parseJson(String(data));
@@ -110,7 +112,7 @@ export function saveLearnt(
 ): void {
   for (const group of groups) {
     if (!isInformative(group.key) || isForgotten(group.key, db)) continue;
-    const sql = 'SELECT resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?';
+    const sql = 'SELECT id, resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?';
     const known = db.sqlite.get(sql, group.key, projectPath);
     if (known?.state === 'withdrawn' || known?.state === 'doubted') continue;
     if (scope === 'project' && known !== undefined) saveState(group, known, projectPath, db);
@@ -121,11 +123,19 @@ export function saveLearnt(
   }
 }
 
+const SPEAK_AGAINST =
+  'by all calls of the project, what it says fails as often as it works, or works no better';
+
 function saveState(group: ErrorGroup, known: Row, projectPath: string, db: Db): void {
   const { key, sessions, isOpen, lesson } = group;
   const isTold = known.resolved_by === 'lesson';
   const isContradicted = lesson === null && (isTold || known.state === 'contradicted');
   const state = isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved';
+  if (isContradicted && isTold) {
+    // What was restored is judged by what happens since, and not here.
+    if (restoredAt(Number(known.id), db) !== null) return;
+    noteWithdrawal(Number(known.id), { reason: 'contradiction', detail: SPEAK_AGAINST }, db);
+  }
   const withdrawn = lesson === null && isTold ? ', resolution = NULL, resolved_by = NULL' : '';
   db.sqlite.run(
     `UPDATE error_kb SET sessions = ?, state = ?${withdrawn} WHERE error_normalized = ? AND project_path = ?`,

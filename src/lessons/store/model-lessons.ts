@@ -2,6 +2,7 @@ import { type Json, readRecord, readString, readTexts } from '../../core/guards.
 import type { Db } from '../../database/connection.ts';
 import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
 import { type LessonEvidence, readLessonEvidence } from '../lesson.ts';
+import { noteWithdrawal, type WithdrawalNote } from './withdrawals.ts';
 
 /**
  * Lessons that a model wrote, in the row of the error that they are about. Beside the states of knowledge.sql: a
@@ -90,6 +91,11 @@ function readLesson(row: Row) {
 
 /** Puts a contradicted lesson in doubt: it is not told until the model repeats it or the user decides on it. */
 export function doubtLesson(id: number, counterExamples: readonly string[], db: Db): void {
+  noteWithdrawal(
+    id,
+    { reason: 'model', detail: `calls speak against it: ${counterExamples.join('; ')}` },
+    db,
+  );
   changeModel(id, 'doubted', { isDoubted: true, counterExamples }, db);
 }
 
@@ -118,18 +124,31 @@ export function wasDoubted(key: string, projectPath: string, db: Db): boolean {
   return readRecord(recordIn(findRow(key, projectPath, db)?.evidence), 'model').isDoubted === true;
 }
 
+const WITHDRAWN_FOR = {
+  user: { reason: 'user', detail: 'a person has withdrawn it' },
+  model: { reason: 'model', detail: 'the model did not repeat it when calls spoke against it' },
+  proof: { reason: 'contradiction', detail: 'calls speak against it' },
+} satisfies Record<string, WithdrawalNote>;
+
 /**
- * What is told of an error is told no more, and no lesson of it is proposed again. By the user it is withdrawn whoever wrote
- * it, and for good; by the model only what the model wrote, and the rules may learn anew. False: there is no such row.
+ * What is told of an error is told no more, and no lesson of it is proposed again. By the user, and by what was proven, it is
+ * withdrawn whoever wrote it, and until it is restored; by the model only what the model wrote, and the rules may learn anew.
+ * False: there is no such row.
  */
-export function withdrawLesson(id: number, by: 'user' | 'model', db: Db): boolean {
+export function withdrawLesson(
+  id: number,
+  by: keyof typeof WITHDRAWN_FOR,
+  db: Db,
+  why: WithdrawalNote = WITHDRAWN_FOR[by],
+): boolean {
   const isAllowed = by === 'model' ? IS_MODELS : '1';
   const row = db.sqlite.get(`SELECT evidence FROM error_kb WHERE id = ? AND ${isAllowed}`, id);
   if (row === undefined) return false;
+  noteWithdrawal(id, why, db);
   db.sqlite.run(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, tool_sequence = NULL, use_count = 0,
        state = ?, evidence = ? WHERE id = ?`,
-    by === 'user' ? 'withdrawn' : null,
+    by === 'model' ? null : 'withdrawn',
     JSON.stringify({ ...recordIn(row.evidence), withdrawnBy: by }),
     id,
   );

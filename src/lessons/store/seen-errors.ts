@@ -39,10 +39,13 @@ export function countShown(kbId: number, ts: string, db: Db): void {
   db.sqlite.run('UPDATE error_kb SET shown_count = shown_count + 1, last_used = ? WHERE id = ?', ts, kbId);
 }
 
-/** Returns true if this session has been told it: by the events of its failures, `told` of which is the row. */
-export function wasShown(kbId: number, sessionId: string, db: Db): boolean {
+/**
+ * Returns true if this session has been told it, or it was held out: by the events of its failures, `told` or `held` of which
+ * is the row. What is asked a second time must not depend on the arm.
+ */
+export function wasDecided(kbId: number, sessionId: string, db: Db): boolean {
   if (!db.shape.has('error_kb', 'state')) return false;
   const sql = `SELECT 1 FROM events WHERE session_id = ? AND type = 'tool_error'
-    AND CASE WHEN json_valid(data) THEN json_extract(data, '$.told') END = ? LIMIT 1`;
+    AND CASE WHEN json_valid(data) THEN ? IN (json_extract(data, '$.told'), json_extract(data, '$.held')) END LIMIT 1`;
   return db.sqlite.get(sql, sessionId, kbId) !== undefined;
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import fc from 'fast-check';
 import { fingerprint } from '../../../src/core/text.ts';
+import { readLedger, recordTellings, verifyLedger } from '../../../src/database/ledger.ts';
 import { decide, parseHookEvent } from '../../../src/hooks/hooks.ts';
 import { writeDatabase } from '../../../src/hooks/store/use-database.ts';
 import { decideSubagentStart } from '../../../src/hooks/subagent-context.ts';
@@ -52,6 +53,38 @@ function given(home: Home, text: string): void {
   const agent = `agent-${text.length}-${text}`.slice(0, 40);
   withDatabase(home.paths, (db) => db.sqlite.run(sql, isoBeforeNow(1), agent, text));
 }
+
+test('forgetError() empties what the ledger has of its words, and leaves the rest of it', () => {
+  using home = temporaryHome();
+  const project = { place: '/home/dev/app' };
+  const telling = { kind: 'rule', channel: 'start', holdPercent: 0, isHeld: false, callId: null } as const;
+  writeDatabase(home.paths, (db) => {
+    seedFixes(home.paths, [
+      { error: ERROR, resolution: 'x' },
+      { error: OTHER, resolution: 'y' },
+    ]);
+    const withdrawal = `INSERT INTO withdrawals(ts, error_id, reason, detail, resolution, resolved_by)
+      SELECT '', id, 'user', error_normalized, '', 'user' FROM error_kb`;
+    db.sqlite.exec(withdrawal);
+    const tellings = [ERROR, OTHER].map((key) => ({
+      ...telling,
+      group: { ...project, key },
+      text: `- ${key}`,
+    }));
+    db.sqlite.transaction(() =>
+      recordTellings({ ts: isoBeforeNow(1), sessionId: 's', agentId: null, tellings }, db),
+    );
+    forgetError(ERROR, isoBeforeNow(0), db);
+    expect(readLedger(db).map(({ id, key, text }) => [id, key, text])).toEqual([
+      [1, null, ''],
+      [2, OTHER, `- ${OTHER}`],
+    ]);
+    expect(verifyLedger(db)).toEqual([]);
+  });
+  expect(readRows(home.paths, 'SELECT detail FROM withdrawals')).toEqual([{ detail: OTHER }]);
+  for (const table of ['failure_groups', 'lesson_versions', 'exposures'])
+    expect(JSON.stringify(readRows(home.paths, `SELECT * FROM ${table}`))).not.toMatch(WORDS);
+});
 
 const failed = (error: string, id: string, changes: Payload = {}) =>
   bashFailure(error, { tool_input: { command: 'npm test' }, tool_use_id: id, ...changes });

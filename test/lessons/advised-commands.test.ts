@@ -3,11 +3,14 @@ import fc from 'fast-check';
 import {
   callsCommand,
   commandWords,
+  isCommand,
+  mentionsCommand,
   plainLine,
   provesCommand,
   quotedCommands,
   tellingWord,
-} from '../../src/analysis/advised-commands.ts';
+} from '../../src/lessons/advised-commands.ts';
+import { parseShell } from '../../src/lessons/shell.ts';
 
 describe('commandWords()', () => {
   const rows: [string, string[][]][] = [
@@ -135,4 +138,35 @@ describe('provesCommand() and callsCommand()', () => {
     expect(tellingWord('gh pr diff <number> --name-only')).toBe('--name-only');
     expect(tellingWord('… <x>')).toBeUndefined();
   });
+});
+
+describe('isCommand()', () => {
+  const is = (line: string, command: string) => parseShell(line).some((ran) => isCommand(ran, command));
+
+  test.each([
+    ['npm test', 'npm test'],
+    ['CI=1 npm test', 'CI=1 npm test'],
+    ['cd web && npm test', 'npm test'],
+    ['cd web && npm test', 'cd web && npm test'],
+    ['npm run x -- a b', 'npm run x -- …'],
+    ['gh api "x?n=1"', 'gh api x?n=1'],
+  ])('%j is %j', (line, command) => expect(is(line, command)).toBe(true));
+
+  test.each([
+    ['npm test -- --bail', 'npm test'],
+    ['npm', 'npm test'],
+    ['CI=1 npm test', 'npm test'],
+    ['npm test', 'CI=1 npm test'],
+    ['npm test', 'cd web && npm test'],
+    ['npm test --help', 'npm test'],
+    ['npm test', 'npm test && npm run lint'],
+    ['npm test', '…'],
+    ['npm test', ''],
+  ])('%j is not %j', (line, command) => expect(is(line, command)).toBe(false));
+});
+
+test('mentionsCommand() finds its parts in their order', () => {
+  expect(mentionsCommand('Run `npm run x -- a` here.', 'npm run x -- …')).toBe(true);
+  expect(mentionsCommand('-- after npm run x', 'npm run x -- …')).toBe(false);
+  expect(mentionsCommand('npm test', 'npm run test')).toBe(false);
 });

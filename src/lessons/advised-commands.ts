@@ -1,4 +1,4 @@
-import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from '../lessons/shell.ts';
+import { isAssignment, parseShell, programOf, type SimpleCommand, unquoted } from './shell.ts';
 
 /** What was run, and whether a quoted command is among it. */
 
@@ -92,6 +92,29 @@ function fitsRun(ran: SimpleCommand, wanted: SimpleCommand): boolean {
     beginsWith(one.words, other.words) &&
     !one.words.some((word) => ONLY_SHOWS.test(word) && !other.words.includes(word))
   );
+}
+
+/**
+ * Returns true if a simple command is this very one: all its words and no more, with its environment, where it says. `…`
+ * stands for one word or more.
+ */
+export function isCommand(ran: SimpleCommand, command: string): boolean {
+  const [wanted, ...others] = parseShell(marked(command));
+  if (wanted === undefined || others.length > 0 || !isNamed([wanted]) || !fitsRun(ran, wanted)) return false;
+  const [one, other] = [readCommand(ran), readCommand(wanted)];
+  const isLonger = one.words.length > other.words.length && !other.words.includes(ANY);
+  return !isLonger && one.assignments.length === other.assignments.length;
+}
+
+/** Returns true if a command stands in a text, with anything for `…`. */
+export function mentionsCommand(text: string, command: string): boolean {
+  let at = 0;
+  for (const part of marked(command).split(ANY)) {
+    at = text.indexOf(part.trim(), at);
+    if (at < 0) return false;
+    at += part.trim().length;
+  }
+  return true;
 }
 
 /** A pipe is proven by the very same one. */
