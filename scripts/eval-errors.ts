@@ -247,6 +247,7 @@ function errorOf(printed: string): ToolError {
     input: { command: COMMAND },
     toolUseId: null,
     remark: null,
+    chars: 0,
     cwd: PROJECT.path,
   };
   return toolError(call, printed, PROJECT);

@@ -20,7 +20,7 @@ import {
 
 const ROOT = resolve(import.meta.dir, '..');
 const SOURCE = join(ROOT, 'src');
-const HOT_PATH_BYTES_MAX = 46 * 1024;
+const HOT_PATH_BYTES_MAX = 48 * 1024;
 const ENTRIES = ['main.ts', 'node.ts', 'opencode-plugin.ts'];
 
 const FILES = [...new Bun.Glob('**/*').scanSync({ cwd: SOURCE, onlyFiles: true })].sort();
@@ -255,8 +255,8 @@ describe('rule 5: every folder says what lives there', () => {
   const importsOfFolder = (folder: string) =>
     (IMPORT_TABLE[folder] ?? []).filter((target) => target !== folder && !target.startsWith('#'));
 
-  test('in src/, and there are at most 17', () => {
-    expect(FOLDERS.length).toBeLessThanOrEqual(17);
+  test('in src/, and there are at most 18', () => {
+    expect(FOLDERS.length).toBeLessThanOrEqual(18);
     for (const folder of FOLDERS)
       expect([
         folder,

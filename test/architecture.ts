@@ -5,7 +5,7 @@ export type Edge = { readonly from: string; readonly to: string; readonly isDyna
 
 /** What stands under all that learns. */
 const BASE = ['settings', 'database', 'system', 'core'];
-const LEARNING = ['hooks', 'lessons', ...BASE, 'node:'];
+const LEARNING = ['hooks', 'lessons', 'benefit', ...BASE, 'node:'];
 /** What is made of background runs. */
 const WITH_RUNS = ['runs', 'clients', ...BASE, 'node:', '#runtime', 'zod'];
 
@@ -15,12 +15,23 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   'core/client-folders.ts': ['node:'],
   system: ['system', 'core', 'node:', '#runtime'],
   'system/runtime-bun.ts': ['system/runtime.ts'],
-  database: ['database', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
+  database: ['database', 'benefit/model', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
   'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
   'database/sqlite-node.ts': ['database/sqlite.ts', 'node:module', 'better-sqlite3'],
   settings: ['settings', 'core', 'runs/model', '#runtime'],
-  lessons: ['lessons', 'database', 'system', 'core', 'node:'],
-  hooks: ['hooks', 'lessons', 'suggestions/model', 'runs/model', ...BASE, '#runtime', '#sqlite'],
+  lessons: ['lessons', 'benefit/model', 'database', 'system', 'core', 'node:'],
+  benefit: ['benefit', 'lessons', ...BASE, 'node:', '#runtime'],
+  'benefit/model': ['benefit/model', 'core', '#runtime'],
+  hooks: [
+    'hooks',
+    'benefit/model',
+    'lessons',
+    'suggestions/model',
+    'runs/model',
+    ...BASE,
+    '#runtime',
+    '#sqlite',
+  ],
   clients: ['clients', 'hooks', 'runs/model', 'system', 'core', 'node:'],
   'clients/opencode/session-store.ts': ['clients', 'database/sqlite.ts', 'core', '#sqlite'],
   prune: ['prune', 'runs/model', 'clients', 'settings', 'system', 'core', 'node:', '#runtime'],

@@ -1,16 +1,21 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { countCalls } from '../analysis/analysis-store.ts';
+import { estimatedUsd, tokensIn } from '../analysis/price.ts';
 import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
+import type { HoldOut } from '../benefit/model/coin.ts';
+import { outlooksOnTrial } from '../benefit/report.ts';
+import { lessonRate } from '../benefit/store/lesson-list.ts';
 import { parseClientVersion } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { lookOr } from '../core/guards.ts';
+import { isRecord, lookOr } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { HOOK_MODES, type HookMode } from '../hooks/hooks.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
 import { leaveWorktree } from '../runs/workspace/worktree.ts';
-import { loadConfig } from '../settings/hook-settings.ts';
+import { readPath } from '../settings/all-settings.ts';
+import { loadConfig, parseSettings } from '../settings/hook-settings.ts';
 import { runsWithTrees } from '../setup/background-runs.ts';
 import type { SetupStep } from '../setup/file-plan.ts';
 import { type InstallReport, install } from '../setup/install.ts';
@@ -21,6 +26,7 @@ import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
 import { type CliContext, choice, EXIT, type Given, keepFromAgent, newCommand } from './context.ts';
 import { printJson } from './output.ts';
+import { trialWords } from './proof/words.ts';
 
 const LESSON_MODES = ['off', 'suggest', 'daily'] as const;
 
@@ -29,6 +35,7 @@ type Flags = Given<'dryRun' | 'json'> & {
   readonly analyse?: 'yes' | 'no';
   readonly lessons?: (typeof LESSON_MODES)[number];
   readonly wake?: 'on' | 'off';
+  readonly holdOut?: HoldOut;
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
   readonly opencode?: true;
@@ -42,6 +49,7 @@ Examples:
   $ self-generation install --lessons suggest          a model writes lessons once a day; they wait for you
   $ self-generation install --lessons daily            and agents are told at once those whose commands ran here
   $ self-generation install --analyse yes              analyse the log after every session
+  $ self-generation install --hold-out trial           find out whether telling lessons helps
   $ self-generation install --wake off                 results of background runs wait for your next prompt
   $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts
   $ self-generation install --mcp                      also the MCP server, for background sub-agents
@@ -50,6 +58,9 @@ Examples:
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
 
 Undo with "self-generation uninstall". Exit codes: 0 done, 1 failed, 2 wrong usage.`;
+
+const HOLD_OUT =
+  'how much a coin leaves untold, to see whether telling helps: half at first, a tenth, nothing';
 
 /** `install`: puts the running program into ~/.self-generation and registers its hooks in Claude Code. */
 export function installCommand(context: CliContext): Command {
@@ -65,6 +76,7 @@ export function installCommand(context: CliContext): Command {
       choice('--analyse <ANSWER>', 'whether a model may be asked after every session', ['yes', 'no']),
     )
     .addOption(choice('--wake <ANSWER>', wake, ['on', 'off']))
+    .addOption(choice('--hold-out <HOW>', HOLD_OUT, ['trial', 'low', 'off']))
     .addOption(choice('--hooks <MODE>', hooks, HOOK_MODES))
     .addOption(choice('--mcp [CLIENTS...]', mcp, CLIENT_NAMES))
     .option(
@@ -81,19 +93,31 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
   const { env, platform, executablePath, isCompiled, cwd, now } = context;
   const choosesModel = flags.lessons !== undefined || flags.analyse !== undefined;
   if (choosesModel) keepFromAgent('choose what a model does', 'install …', context);
+  if (flags.holdOut !== undefined)
+    keepFromAgent('choose what agents are not told', 'install --hold-out …', context);
   const paths = statePaths(env, platform);
   const mayAsk = context.isInteractive && !flags.json && !flags.dryRun;
-  let { lessons, wake } = flags;
+  let { lessons, wake, holdOut } = flags;
   // Existing settings mean that the user has decided before.
   if (mayAsk && paths !== undefined && !existsSync(paths.config)) {
     const question = lessonQuestion(paths, context);
     if (!choosesModel) lessons = (await context.confirm(question)) ? 'suggest' : 'off';
     wake ??= (await context.confirm(WAKE_QUESTION)) ? 'on' : 'off';
   }
+  if (mayAsk && holdOut === undefined && paths !== undefined && isUndecided(paths))
+    holdOut = (await context.confirm(holdOutQuestion(paths, context))) ? 'trial' : 'off';
   const { analyse, hooks, mcp, opencode, clientVersion } = flags;
   const report = await install({
     ...{ env, platform, executablePath, isCompiled, now, run: runCommand },
-    ...{ projectDirectory: cwd, dryRun: flags.dryRun === true, hooks, clientVersion, wake, opencode },
+    ...{
+      projectDirectory: cwd,
+      dryRun: flags.dryRun === true,
+      hooks,
+      clientVersion,
+      wake,
+      opencode,
+      holdOut,
+    },
     analysisOnSessionEnd: analyse && analyse === 'yes',
     lessonsModel: lessons,
     mcp: mcp === true ? 'all' : mcp,
@@ -102,6 +126,20 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
   else printReport(report, flags, context);
   if (report.kind === 'failed' || report.mcp.refused.length > 0 || report.opencode.refused)
     context.setExitCode(EXIT.failed);
+}
+
+/** Nobody has said yet how much is held out. */
+function isUndecided({ config }: StatePaths): boolean {
+  const values = lookOr(() => parseSettings(readFileSync(config, 'utf8')), undefined) ?? {};
+  return isRecord(values) && readPath(values, 'proof.holdOut') === undefined;
+}
+
+/** What is held out, what that costs, and how long an answer takes, by what is recorded of the user. */
+function holdOutQuestion(paths: StatePaths, { now }: CliContext): string {
+  const none = { startPerWeek: 0, failurePerWeek: 0, weeksSeen: 0 };
+  const read = () => readDatabase(paths, (db) => (db.isOwn ? lessonRate(now(), db) : none));
+  const rate = lookOr(read, none) ?? none;
+  return `May some lessons be left untold, to find out whether telling them helps? ${trialWords({ rate, onTrial: outlooksOnTrial(rate) })} "proof" shows what is known; "config set proof.holdOut off" ends it.`;
 }
 
 const WAKE_QUESTION =
@@ -166,17 +204,8 @@ const INSTRUCTIONS_BYTES = 8 * 1024;
 const BYTES_PER_CALL = 900;
 /** Prompts, sequences of tools and the like. */
 const OTHER_BYTES = 16 * 1024;
-const BYTES_PER_TOKEN = 3.6;
 const ANSWER_TOKENS = 2000;
 const ROUNDED_TO_TOKENS = 1000;
-/** USD for a million tokens that are read; an answer costs five times as much. */
-const PRICES: readonly (readonly [part: string, usd: number])[] = [
-  ['haiku', 1],
-  ['sonnet', 3],
-  ['opus', 5],
-];
-const ANSWER_FACTOR = 5;
-const PER_MILLION = 1e-6;
 
 /** Says roughly what it takes, by what is recorded of the user or else by the transcripts that the client keeps. */
 function lessonQuestion(paths: StatePaths, context: CliContext): string {
@@ -188,16 +217,15 @@ function lessonQuestion(paths: StatePaths, context: CliContext): string {
   const sessions = isRecorded ? recorded.sessions : countTranscripts(context);
   const calls = isRecorded ? recorded.failed : sessions;
   const bytes = Math.min(DATA_BYTES_MAX, calls * BYTES_PER_CALL + OTHER_BYTES) + INSTRUCTIONS_BYTES;
-  const tokens = Math.ceil(bytes / BYTES_PER_TOKEN / ROUNDED_TO_TOKENS) * ROUNDED_TO_TOKENS;
-  const [, usd] = PRICES.find(([part]) => model.includes(part)) ?? [];
-  const cost = (tokens + ANSWER_TOKENS * ANSWER_FACTOR) * (usd ?? 0) * PER_MILLION;
+  const tokens = Math.ceil(tokensIn(bytes) / ROUNDED_TO_TOKENS) * ROUNDED_TO_TOKENS;
+  const usd = estimatedUsd(tokens, ANSWER_TOKENS, model);
   const seen = isRecorded
     ? `${sessions} sessions and ${calls} failing calls recorded in the last days`
     : `${sessions} sessions found`;
   const price =
     usd === undefined
       ? `; the price of ${model} is not known`
-      : `, about ${cost.toFixed(2)} USD with ${model}`;
+      : `, about ${usd.toFixed(2)} USD with ${model}`;
   return (
     'May a model read, at the end of a session and at most once a day for each project, what failed and what helped, and ' +
     `write lessons of it? (${seen}; ${tokens} tokens each time${price}.) A lesson waits until you apply it. ` +

@@ -25,8 +25,10 @@ import { errorsCommand } from './errors.ts';
 import { exploreCommand } from './explore.ts';
 import { importCommand } from './import.ts';
 import { installCommand, uninstallCommand } from './install.ts';
+import { lessonsCommand } from './lessons.ts';
 import { cutToWidth } from './output.ts';
 import { planCommand } from './plan.ts';
+import { proofCommand } from './proof/proof.ts';
 import { pruneCommand } from './prune.ts';
 import { statsCommand } from './stats.ts';
 import { doctorCommand, statusCommand } from './status.ts';
@@ -99,6 +101,8 @@ const COMMANDS: readonly ((context: CliContext) => Command)[] = [
     pruneCommand,
     statsCommand,
     errorsCommand,
+    lessonsCommand,
+    proofCommand,
     configCommand,
     hookCommand,
   ],

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
+import { readProof } from '../benefit/store/read-proof.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { lookOr } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
+import { readDatabase } from '../hooks/store/use-database.ts';
 import { requesterHere } from '../runs/requester.ts';
 import { undelivered } from '../runs/store/outbox.ts';
 import { readRuns } from '../runs/store/rows.ts';
@@ -20,6 +22,7 @@ import {
 import { runCommand } from '../system/run-command.ts';
 import { type CliContext, type CliState, EXIT, newCommand, withState } from './context.ts';
 import { newTable, printJson, shortened, shownLine, shownText } from './output.ts';
+import { proofLine } from './proof/words.ts';
 
 type Flags = { readonly json?: true };
 
@@ -65,12 +68,19 @@ function readStatus({ paths, config }: CliState, context: CliContext) {
     unread: status === 'ok' ? null : `${detail}. ${remedy}`,
     lastSeen: readHeartbeats(paths),
     runs: readRunCounts(paths, context),
+    proof: database.kind === 'sound' ? readProofLine(paths, config, context) : null,
     learning: isReadable ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
     newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
   };
 }
 
 const NOTHING_LEARNED: LearningState = { runs: [], suggestions: {}, given: [] };
+
+/** Whether telling lessons helps, in a line; null where that cannot be read. */
+function readProofLine(paths: StatePaths, { proof }: CliState['config'], { now }: CliContext) {
+  const asked = { holdOut: proof.holdOut, now: now() };
+  return readDatabase(paths, (db) => (db.isOwn ? proofLine(readProof(asked, db)) : null)) ?? null;
+}
 
 /** Null where there was never a run, or what is known of them cannot be read, of which doctor tells more. */
 function readRunCounts(paths: StatePaths, context: CliContext) {
@@ -102,6 +112,7 @@ function printStatus(status: Status, context: CliContext): void {
   const others = Object.entries(calls).map(([name, count]) => `${clientNamed(name).title} ${count}`);
   if (others.length > 0) print(`Calls of other clients: ${others.join(', ')}`);
   print(`Lessons: ${knownFixes}, open errors without one: ${openErrors}`);
+  if (status.proof !== null) print(`Proof: ${status.proof}`);
   if (lastEvent !== null) print(`Newest event: ${lastEvent}`);
   if (status.newestFixes.length > 0) print('\nLessons');
   for (const { error, fix, solved, seen, shown } of status.newestFixes) {

@@ -9,8 +9,7 @@ import { resolutionText } from '../core/told-texts.ts';
 import { type Db, SCHEMA_VERSION, schemaVersion } from '../database/connection.ts';
 import { getDb } from '../database/db.ts';
 import { queryEvents } from '../database/events.ts';
-import { listGiven, waitingGiven } from '../database/given-contexts.ts';
-import type { GivenContext } from '../database/given-note.ts';
+import { type GivenContext, listGiven, waitingGiven } from '../database/given-contexts.ts';
 import { recordIn, type Sqlite, sqliteErrorCode, textIn } from '../database/sqlite.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
 

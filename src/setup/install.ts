@@ -8,10 +8,10 @@ import {
   writingAgents,
 } from '../clients/claude/setup.ts';
 import { writingSubAgents } from '../clients/opencode/agents.ts';
-import { isRecord, lookOr, readTexts, reasonOf } from '../core/guards.ts';
+import { isRecord, lookOr, parseJson, readTexts, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookEventName, HookMode } from '../hooks/hooks.ts';
-import { readPath } from '../settings/all-settings.ts';
+import { readPath, writePath } from '../settings/all-settings.ts';
 import { type Config, parseSettings } from '../settings/hook-settings.ts';
 import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
 import {
@@ -65,6 +65,7 @@ export type InstallOptions = {
   readonly analysisOnSessionEnd?: boolean | undefined;
   readonly lessonsModel?: Config['lessons']['model'] | undefined;
   readonly wake?: RunSettings['announce']['wake'] | undefined;
+  readonly holdOut?: Config['proof']['holdOut'] | undefined;
   /** How the hooks are to be registered; undefined: as an earlier install did. */
   readonly hooks?: HookMode | undefined;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
@@ -243,17 +244,28 @@ function copyBinary(source: string, target: string, { dryRun, steps, undo }: Wor
 /** Without agent names in the settings, the agents of a plain Claude Code are told nothing. */
 const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
 
-/** Existing settings are the user's and are not changed: returns the commands that would, if an answer asks for it. */
+/** The settings with that one answer, which is asked for also where there are settings; undefined where comments would be lost. */
+function withHoldOut(text: string, holdOut: InstallOptions['holdOut']): string | undefined {
+  const values = parseJson(text);
+  if (holdOut === undefined || !isRecord(values)) return undefined;
+  if (readPath(values, 'proof.holdOut') === holdOut) return text;
+  writePath(values, 'proof.holdOut', holdOut);
+  return `${JSON.stringify(values, null, 2)}\n`;
+}
+
+/** Other existing settings are the user's and are not changed: returns the commands that would, if an answer asks for it. */
 function keptNote(place: Place, options: InstallOptions) {
-  const value = parseSettings(readPlainFile(place.paths.config).toString());
+  const text = readPlainFile(place.paths.config).toString();
+  const value = parseSettings(text);
   const named = isRecord(value) ? readPath(value, 'subagentContext.agents') : undefined;
   if (named === undefined) return NO_AGENTS;
-  const { analysisOnSessionEnd, lessonsModel, wake } = options;
+  const { analysisOnSessionEnd, lessonsModel, wake, holdOut } = options;
   const agents = [...new Set([...readTexts(named), ...opencodeAgents(place, options)])];
   const areMore = agents.length > readTexts(named).length;
   const answers = {
     'subagentContext.agents': areMore ? `'${JSON.stringify(agents)}'` : undefined,
     ...{ analysisOnSessionEnd, 'lessons.model': lessonsModel, 'announce.wake': wake },
+    'proof.holdOut': withHoldOut(text, holdOut) === undefined ? holdOut : undefined,
   };
   const commands = Object.entries(answers)
     .filter(([, answer]) => answer !== undefined)
@@ -263,18 +275,22 @@ function keptNote(place: Place, options: InstallOptions) {
 
 /** Returns the text that was written, or undefined when the user has a config.json already. */
 function writeConfig(place: Place, options: InstallOptions, work: Work): string | undefined {
-  const { projectDirectory, analysisOnSessionEnd, lessonsModel, wake, now } = options;
+  const { projectDirectory, analysisOnSessionEnd, lessonsModel, wake, holdOut, now } = options;
   const { config: path, backups } = place.paths;
   if (existsSync(path)) {
     const note = keptNote(place, options);
-    work.steps.push({ what: 'config', path, change: 'unchanged', ...(note && { note }) });
+    const edit = (text = '{}') => withHoldOut(text, holdOut) ?? text;
+    if (edit(readText(path)) !== readText(path))
+      editFile({ path, what: 'config', edit }, { backups, now, work });
+    else work.steps.push({ what: 'config', path, change: 'unchanged', ...(note && { note }) });
     return undefined;
   }
   const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];
   const own = writingAgents(directories.flatMap(readAgentFiles).map(({ text }) => text));
   const agents = [...new Set(['general-purpose', ...own, ...opencodeAgents(place, options)])];
   const [lessons, announce] = [lessonsModel && { model: lessonsModel }, wake && { wake }];
-  const settings = { subagentContext: { agents }, lessons, analysisOnSessionEnd, announce };
+  const proof = holdOut && { holdOut };
+  const settings = { subagentContext: { agents }, lessons, analysisOnSessionEnd, announce, proof };
   const text = `${JSON.stringify(settings, null, 2)}\n`;
   const note = `for ${agents.join(', ')}`;
   const edit = (standing?: string) => standing ?? text;

@@ -34,6 +34,8 @@ type ScriptedModelOptions = {
   readonly script: Script;
   /** The answer to a request that belongs to no conversation; without it that is "ok". */
   readonly auxiliary?: (body: Json) => ModelTurn;
+  /** The answer where the script has no turn: by all that the request says. Without it that is a text which says so. */
+  readonly improvise?: (body: Json) => ModelTurn;
   /** Called when a request has come in completely, before it is answered. */
   readonly onRequest?: (request: ModelRequest) => void;
 };
@@ -78,7 +80,12 @@ export function startSubAgent(type: string, conversation: string, input: Json = 
  * A stand-in for the Anthropic Messages API that answers by a script, on loopback only. It keeps no state between
  * requests: the conversation and its turn are read from the messages, so retries and parallel agents do no harm.
  */
-export function startScriptedModel({ script, auxiliary, onRequest }: ScriptedModelOptions): ScriptedModel {
+export function startScriptedModel({
+  script,
+  auxiliary,
+  improvise = () => answer(say('The script has no further turn.')),
+  onRequest,
+}: ScriptedModelOptions): ScriptedModel {
   const requests: ModelRequest[] = [];
   const record = (request: ModelRequest) => {
     if (requests.length >= REQUESTS_MAX)
@@ -90,7 +97,7 @@ export function startScriptedModel({ script, auxiliary, onRequest }: ScriptedMod
     if (request.kind === 'auxiliary' && auxiliary !== undefined) return auxiliary(request.body);
     if (request.kind !== 'turn') return answer(say('ok'));
     const turns = Object.hasOwn(script, request.conversation) ? script[request.conversation] : undefined;
-    return turns?.[request.turn] ?? answer(say('The script has no further turn.'));
+    return turns?.[request.turn] ?? improvise(request.body);
   };
   const server = Bun.serve({
     hostname: '127.0.0.1',

@@ -19,27 +19,38 @@ async function installedWith(home: Home, words: readonly string[], answer?: bool
   const changes = { ...(answer === undefined ? {} : terminal(answer, asked)), env };
   const result = await callHere(installCommand, [...INSTALL.slice(1), ...words], changes);
   const text = existsSync(home.paths.config) ? readFileSync(home.paths.config, 'utf8') : '{}';
-  const { analysisOnSessionEnd: analysis, lessons, announce } = JSON.parse(text);
+  const { analysisOnSessionEnd: analysis, lessons, announce, proof } = JSON.parse(text);
   return {
     ...{ ...result, asked: asked.length, questions: asked, question: asked[0], analysis },
-    ...{ lessons: lessons?.model, wake: announce?.wake },
+    ...{ lessons: lessons?.model, wake: announce?.wake, holdOut: proof?.holdOut },
   };
 }
 
 describe('install asks whether a model may write lessons, and whether results wake a session', () => {
-  type Expected = { asked: number; lessons?: string; analysis?: boolean; wake?: string };
+  type Expected = {
+    asked: number;
+    lessons?: string;
+    analysis?: boolean;
+    wake?: string;
+    holdOut?: string;
+  };
   const rows: [string, string, boolean | undefined, Expected][] = [
-    ['and takes a yes for lessons that wait', '', true, { asked: 2, lessons: 'suggest', wake: 'on' }],
-    ['and takes a no', '', false, { asked: 2, lessons: 'off', wake: 'off' }],
+    [
+      'and takes a yes for lessons that wait',
+      '',
+      true,
+      { asked: 3, lessons: 'suggest', wake: 'on', holdOut: 'trial' },
+    ],
+    ['and takes a no', '', false, { asked: 3, lessons: 'off', wake: 'off', holdOut: 'off' }],
     ['not where nobody can answer, and leaves it off', '', undefined, { asked: 0 }],
     [
       'not when the answers are given',
-      '--lessons daily --wake on',
+      '--lessons daily --wake on --hold-out low',
       false,
-      { asked: 0, lessons: 'daily', wake: 'on' },
+      { asked: 0, lessons: 'daily', wake: 'on', holdOut: 'low' },
     ],
-    ['one where one answer is given', '--wake off', true, { asked: 1, lessons: 'suggest', wake: 'off' }],
-    ['not when the older answer is given', '--analyse yes', false, { asked: 1, analysis: true, wake: 'off' }],
+    ['two where one answer is given', '--wake off', true, { asked: 2, lessons: 'suggest', wake: 'off' }],
+    ['not when the older answer is given', '--analyse yes', false, { asked: 2, analysis: true, wake: 'off' }],
     ['not in a dry run', '--dry-run', true, { asked: 0 }],
     ['not when a program reads the report', '--json', true, { asked: 0 }],
   ];
@@ -53,6 +64,31 @@ describe('install asks whether a model may write lessons, and whether results wa
       expect([standing.analysis, standing.lessons, standing.wake]).toEqual([analysis, lessons, wake]);
     });
   }
+
+  test('says what holding out costs and how long an answer takes, also where there are settings', async () => {
+    using home = temporaryHome();
+    home.writeConfig({ language: 'en', subagentContext: { agents: [] } });
+    const { questions, holdOut } = await installedWith(home, [], true);
+    expect(questions).toEqual([expect.stringContaining('at a typical rate of 4 repeated failures a week')]);
+    expect(questions[0]).toContain('about 13 weeks');
+    expect(holdOut).toBe('trial');
+    expect(JSON.parse(readFileSync(home.paths.config, 'utf8')).language).toBe('en');
+    expect(await installedWith(home, [], false)).toMatchObject({ asked: 0, holdOut: 'trial' });
+    expect(await installedWith(home, ['--hold-out', 'off'])).toMatchObject({ asked: 0, holdOut: 'off' });
+  });
+
+  test('leaves the comments of settings alone, and keeps agents from deciding what is held out', async () => {
+    using home = temporaryHome();
+    const text = '{ // mine\n  subagentContext: { agents: [] } }';
+    home.put('.self-generation/config.json', text);
+    const env = { HOME: home.path, PATH: '/nowhere' };
+    const words = [...INSTALL.slice(1), '--hold-out', 'trial'];
+    const { stderr } = await callHere(installCommand, words, { env });
+    expect(stderr).toContain('self-generation config set proof.holdOut trial');
+    expect(readFileSync(home.paths.config, 'utf8')).toBe(text);
+    const asked = await callHere(installCommand, words, { env, agentMark: () => 'CLAUDECODE' });
+    expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining('a person decides') });
+  });
 
   test('not a second time, and changes no settings that are there', async () => {
     using home = temporaryHome();

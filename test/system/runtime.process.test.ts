@@ -103,6 +103,17 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
       expect(runtime.readTextPart(path, 0, 1024 * 1024)).toBeUndefined();
     });
 
+    test('sha256() and hmacSha256() give what their standards say', () => {
+      // FIPS 180-2, B.1; RFC 4231, 4.3 and 4.4; of other letters than those of ASCII the bytes of UTF-8.
+      expect(runtime.sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+      expect(runtime.hmacSha256('Jefe', 'what do ya want for nothing?')).toBe(
+        '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
+      );
+      expect(runtime.sha256('한')).toBe(
+        new Bun.CryptoHasher('sha256').update(Buffer.from('한')).digest('hex'),
+      );
+    });
+
     test('readTextFile() changes nothing, and sees what was written since', () => {
       writeFileSync(at('it'), 'one');
       utimesSync(at('it'), 1, 1);
