@@ -1,6 +1,7 @@
 import type { Db } from '../database/connection.ts';
 import { saveOutcomes } from '../database/ledger.ts';
 import { newestEvent } from '../lessons/store/lesson-log.ts';
+import { groupFingerprint } from './model/telling.ts';
 import { applyVerdict, groupsOf, noteAnswered, restoreFound, verdictsOn } from './store/lessons-told.ts';
 import { changedOutcomes, noteSettled, treesToSettle } from './store/outcomes.ts';
 
@@ -12,9 +13,10 @@ import { changedOutcomes, noteSettled, treesToSettle } from './store/outcomes.ts
 export function settleNew({ now }: { readonly now: Date }, db: Db): void {
   const newest = newestEvent(db); // Before anything is read: what comes in meanwhile is settled the next time.
   const trees = treesToSettle(now, db);
-  for (const tree of trees) {
-    settleTree(tree, now, db);
-    const verdicts = groupsOf(tree, db).flatMap((group) => verdictsOn(group, now, db));
+  for (const tree of trees) settleTree(tree, now, db);
+  const groups = trees.flatMap((tree) => groupsOf(tree, db));
+  for (const group of new Map(groups.map((one) => [groupFingerprint(one), one])).values()) {
+    const verdicts = verdictsOn(group, now, db);
     db.sqlite.transaction(() => {
       for (const verdict of verdicts) applyVerdict(verdict, now, db);
     });

@@ -149,7 +149,7 @@ export async function replay(plan: ReplayPlan, options: Replaying): Promise<Repl
   const client = clientNamed(plan.key.client as ClientName);
   const pairs = [...plan.answered];
   const share = budgetUsd / Math.max(1, 2 * plan.moments.length);
-  const sums = { usd: 0, input: 0, output: 0, bytes: 0, asked: 0, isAssumed: false };
+  const sums = { usd: 0, dearestUsd: 0, input: 0, output: 0, bytes: 0, asked: 0, isAssumed: false };
   let stopped: Extract<ReplayOutcome, { kind: 'done' }>['stopped'] = null;
 
   /** What would be run next; null: no usable answer. Undefined: there was none at all. */
@@ -164,6 +164,7 @@ export async function replay(plan: ReplayPlan, options: Replaying): Promise<Repl
     });
     const { costUsd, inputTokens, outputTokens } = answer.usage;
     sums.usd += costUsd ?? share;
+    sums.dearestUsd = Math.max(sums.dearestUsd, costUsd ?? share);
     sums.isAssumed ||= costUsd === null;
     sums.input += inputTokens ?? 0;
     sums.output += outputTokens ?? 0;
@@ -176,8 +177,8 @@ export async function replay(plan: ReplayPlan, options: Replaying): Promise<Repl
   };
 
   for (const moment of plan.moments) {
-    const dearest = sums.asked === 0 ? 0 : sums.usd / sums.asked;
-    if (sums.usd + dearest > budgetUsd) stopped = 'budget';
+    // A pair costs two questions; no client promises to keep to what is left.
+    if (sums.usd + 2 * sums.dearestUsd > budgetUsd) stopped = 'budget';
     if (signal.aborted) stopped = 'interrupted';
     if (stopped !== null) break;
     const answers = new Map<string | null, Verdict | null>();
