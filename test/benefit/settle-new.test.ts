@@ -229,6 +229,32 @@ describe('a lesson', () => {
     });
   });
 
+  test.each([
+    ['a day', 1, []],
+    ['two weeks', 14, [{ reason: 'gone' }]],
+  ])('that names a file that is not there, and worked %s ago', (_, days, withdrawn) => {
+    using home = temporaryHome();
+    writeDatabase(home.paths, (db) => {
+      const id = learnt(db, at(0, -20));
+      const use = 'node scripts/check.mjs';
+      db.sqlite.run(
+        'UPDATE error_kb SET resolution = ? WHERE id = ?',
+        JSON.stringify({ kind: 'fixer', use }),
+        id,
+      );
+      // The project is where the ledger says; only a directory that is there can lack a file.
+      db.sqlite.run('UPDATE error_kb SET project_path = ? WHERE id = ?', home.path, id);
+      noteRepository(home.path, PROJECT, db);
+      noteRepository(PROJECT, PROJECT, db);
+      ran(use, { session: 'before', ts: new Date(NOW.getTime() - days * DAY).toISOString() }, db);
+      tell({ session: 's1', ts: at(0) }, db);
+      ran('ls', { session: 's1', ts: at(1) }, db);
+      settleNew({ now: NOW }, db);
+      expect(listWithdrawals(undefined, db)).toMatchObject(withdrawn);
+      expect(listWithdrawals(undefined, db)).toHaveLength(withdrawn.length);
+    });
+  });
+
   test('that the rules speak against is withdrawn with a row, and once it is restored not by the same calls', () =>
     inDatabase((db, id) => {
       const group = { key: KEY, sessions: 2, isOpen: false, lesson: null };

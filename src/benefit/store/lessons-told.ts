@@ -18,6 +18,7 @@ import { callIn } from './outcomes.ts';
 
 /** What settled outcomes change in what is told: lessons are withdrawn, fall silent at starts or wake, questions are answered. */
 
+const LATELY_MS = 7 * 86_400_000;
 /** So many of a project's newest calls are looked at for one lesson. */
 const CALLS_MAX = 20_000;
 
@@ -72,7 +73,13 @@ function recordOf(row: Row, group: FailureGroup, now: Date, db: Db): Record {
   const told = tellingsOf(group, Date.parse(since) || 0, now, db);
   const from = new Date(told[0]?.ts ?? now).toISOString();
   const advice = readAdvice(group, db);
-  const calls = callsAbout(group, advice, from, db);
+  const lately = new Date(now.getTime() - LATELY_MS).toISOString();
+  const known = callsAbout(group, advice, from < lately ? from : lately, db);
+  const calls = known.filter(({ ts }) => ts > from);
+  const { worked } = countAdvice(
+    known.filter(({ ts }) => ts > lately),
+    advice,
+  );
   const failedAt = (channel: Channel) =>
     told.filter((telling) => telling.channel === channel && telling.hasFailed).length;
   const hasFailed = ({ outcome }: (typeof calls)[number]) =>
@@ -84,7 +91,8 @@ function recordOf(row: Row, group: FailureGroup, now: Date, db: Db): Record {
     ...countAdvice(calls, advice),
     // The ledger remembers what the events have forgotten.
     failures: Math.max(calls.filter(hasFailed).length, ...CHANNELS.map(failedAt)),
-    gone: goneIn(advice, String(row.project_path), FILES),
+    // What has just worked is there, wherever that may be.
+    gone: worked > 0 ? undefined : goneIn(advice, String(row.project_path), FILES),
   };
 }
 
