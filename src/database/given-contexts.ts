@@ -3,8 +3,9 @@ import { CHANNELS, LESSON_KINDS, type Telling } from '../benefit/model/telling.t
 import { isRecord, type Json, readRecord, readString } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from './connection.ts';
+import { isForgotten } from './forgotten-errors.ts';
 import type { GivenNote } from './given-note.ts';
-import { hasForgotten, recordTellings } from './ledger.ts';
+import { recordTellings } from './ledger.ts';
 import { recordIn } from './sqlite.ts';
 
 /** Which agent was given what: the notes that hooks left, taken in by who may write. */
@@ -17,8 +18,7 @@ const NOTE_AGE_MAX_MS = 60_000;
 /**
  * Takes the notes into the database: what sub-agents were given, and what the ledger has not yet of what was told or held out.
  * Each counts once, also when a taker is killed before its file is removed. One that quotes an error that was forgotten since is
- * left out. Throws what SQLite throws; the notes are kept
- * then.
+ * left out. Throws what SQLite throws; the notes are kept then.
  */
 export function takeGiven(paths: StatePaths, nowMs: number, db: Db): void {
   if (!pathExists(paths.given)) return;
@@ -26,7 +26,7 @@ export function takeGiven(paths: StatePaths, nowMs: number, db: Db): void {
   const notes = readNotes(paths);
   db.sqlite.transaction(() => {
     for (const note of notes.flatMap(givenIn).sort(byTime)) {
-      if (hasForgotten(note.tellings, db)) continue;
+      if (note.tellings.some(({ group }) => isForgotten(group.key, db))) continue;
       recordTellings(note, db);
       if (isContext(note)) insertContext(note, db);
     }

@@ -8,7 +8,6 @@ import {
   type Telling,
 } from '../benefit/model/telling.ts';
 import { VERSION } from '../core/state-paths.ts';
-import { fingerprint } from '../core/text.ts';
 import type { Db } from './connection.ts';
 import { numberIn, type Row, textIn } from './sqlite.ts';
 
@@ -242,7 +241,7 @@ function ledgerRow(row: Row): LedgerRow {
     version: String(row.hash),
     kind: String(row.kind) as LessonKind,
     text: String(row.text),
-    channel: CHANNELS[Number(row.channel)] ?? 'start',
+    channel: channelIn(row),
     ts: Number(row.ts),
     agent: textIn(row.agent),
     holdPercent: Number(row.hold_percent),
@@ -250,6 +249,11 @@ function ledgerRow(row: Row): LedgerRow {
     chain: Number(row.chain),
     seal: numberIn(row.seal),
   };
+}
+
+/** The channel in a row of the ledger, which has its number. */
+export function channelIn({ channel }: Row): Channel {
+  return CHANNELS[Number(channel)] ?? 'start';
 }
 
 /** The outcome in a row of `exposures`. */
@@ -303,12 +307,6 @@ function sealOf(outcome: Outcome, key: string): number {
   const { adviceFailed, formWorked, leaked } = outcome;
   const found = [failedAt, failedCall, calls, ms, chars, ended];
   return code(key, [id, ...found, adviceFailed, formWorked, leaked, settledAt]);
-}
-
-/** Whether one of these is of an error that a person wanted forgotten since. */
-export function hasForgotten(tellings: readonly Telling[], db: Db): boolean {
-  const sql = 'SELECT 1 FROM forgotten_errors WHERE fingerprint = ?';
-  return tellings.some(({ group }) => db.sqlite.get(sql, fingerprint(group.key)) !== undefined);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { pathExists, readTextFile } from '#runtime';
 import type { Db } from '../../database/connection.ts';
-import { outcomeIn } from '../../database/ledger.ts';
+import { channelIn, outcomeIn } from '../../database/ledger.ts';
 import { type Row, textIn } from '../../database/sqlite.ts';
 import { tellingWord } from '../../lessons/advised-commands.ts';
 import { withdrawLesson } from '../../lessons/store/model-lessons.ts';
@@ -125,7 +125,7 @@ function tellingsOf({ place, key }: FailureGroup, sinceMs: number, now: Date, db
     ...[place, key, sinceMs],
   );
   return rows.map((row) => ({
-    channel: channelOf(row),
+    channel: channelIn(row),
     ts: Number(row.ts),
     isHeld: row.held === 1,
     p: Number(row.hold_percent) / 100,
@@ -133,8 +133,6 @@ function tellingsOf({ place, key }: FailureGroup, sinceMs: number, now: Date, db
     isOver: Number(row.ts) <= now.getTime() - SILENT_MS,
   }));
 }
-
-const channelOf = ({ channel }: Row): Channel => (channel === 1 ? 'failure' : 'start');
 
 /**
  * Notes of which kinds of lessons it is known by now that telling them there helps: less is held out of them from now on. What does

@@ -1,7 +1,7 @@
 import { readTextFile } from '#runtime';
 import { readString } from '../../core/guards.ts';
 import type { Db } from '../../database/connection.ts';
-import { type Outcome, outcomeIn } from '../../database/ledger.ts';
+import { channelIn, type Outcome, outcomeIn } from '../../database/ledger.ts';
 import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
 import { readEntry } from '../../lessons/store/lesson-log.ts';
 import { type Settled, SILENT_MS, settle, type TreeCall, type TreeLog, type Unsettled } from '../settle.ts';
@@ -57,15 +57,17 @@ export function changedOutcomes(tree: number, now: Date, db: Db): Outcome[] {
   });
 }
 
-function unsettledIn({ id, place, key, channel, ts, agent, failed_call }: Row, db: Db): Unsettled {
+function unsettledIn(row: Row, db: Db): Unsettled {
+  const { id, place, key, ts, agent, failed_call } = row;
   const group = { place: String(place), key: String(key) };
+  const channel = channelIn(row);
   return {
     id: Number(id),
     group,
-    channel: channel === 1 ? 'failure' : 'start',
+    channel,
     ts: Number(ts),
     agent: textIn(agent) || null,
-    callId: (channel === 1 && textIn(failed_call)) || null,
+    callId: (channel === 'failure' && textIn(failed_call)) || null,
     advice: readAdvice(group, db),
   };
 }

@@ -1,7 +1,6 @@
 import type { Db } from '../../database/connection.ts';
-import { readLedger } from '../../database/ledger.ts';
+import { channelIn, readLedger } from '../../database/ledger.ts';
 import { answerKey, type HoldOut } from '../model/coin.ts';
-import type { Channel } from '../model/telling.ts';
 import { type Proof, proofOf } from '../report.ts';
 import { settleNew } from '../settle-new.ts';
 import type { LessonState } from '../state.ts';
@@ -26,9 +25,6 @@ export function settledProof({ holdOut, now }: Asked, db: Db): KnownProof {
 /** What is proven, by what is settled; only reads. */
 export function readProof({ holdOut, now }: Asked, db: Db): Proof {
   const rows = db.sqlite.all('SELECT kind, channel FROM answered');
-  const channels: readonly Channel[] = ['start', 'failure'];
-  const answered = rows.map(({ kind, channel }) =>
-    answerKey(String(kind), channels[Number(channel)] ?? 'start'),
-  );
+  const answered = rows.map((row) => answerKey(String(row.kind), channelIn(row)));
   return proofOf(readLedger(db), { holdOut, answered: new Set(answered), rate: lessonRate(now, db) });
 }

@@ -4,10 +4,11 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
 import { type EventType, insertEvent, queryEvents, type StoredEvent } from '../../database/events.ts';
+import { isForgotten } from '../../database/forgotten-errors.ts';
 import { linkSession } from '../../database/ledger.ts';
 import { recordIn, sqliteErrorCode } from '../../database/sqlite.ts';
 import { isEditingTool } from '../../lessons/command.ts';
-import { countShown, isForgotten, recordSeen } from '../../lessons/store/seen-errors.ts';
+import { countShown, recordSeen } from '../../lessons/store/seen-errors.ts';
 import { markShown, registerCached } from '../../suggestions/model/store.ts';
 import type { CallRecord, Origin, Recording, ToolError } from '../decision.ts';
 

@@ -1,10 +1,10 @@
 import { isRecord, type Json, parseJson, readString } from '../../core/guards.ts';
 import type { Db } from '../../database/connection.ts';
+import { isForgotten } from '../../database/forgotten-errors.ts';
 import type { Row } from '../../database/sqlite.ts';
 import { isInformative } from '../errors/normalize-error.ts';
 import type { Noise } from '../failure.ts';
 import type { ErrorGroup, Lesson, LogEntry, Outcome } from '../lesson.ts';
-import { isForgotten } from './seen-errors.ts';
 import { noteWithdrawal, restoredAt } from './withdrawals.ts';
 
 /** Where lessons come from, and which of them are shared: hooks read it in told-lessons.ts. */

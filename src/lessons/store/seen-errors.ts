@@ -1,4 +1,3 @@
-import { fingerprint } from '../../core/text.ts';
 import type { Db } from '../../database/connection.ts';
 import { isInformative } from '../errors/normalize-error.ts';
 
@@ -26,12 +25,6 @@ export function recordSeen(key: string, { ts, projectPath, said, errorRaw }: See
        error_raw = CASE WHEN resolution IS NULL THEN excluded.error_raw ELSE COALESCE(error_raw, excluded.error_raw) END`,
     ...[ts, key, said, errorRaw, projectPath ?? ''],
   );
-}
-
-/** Returns true if a person wanted this error forgotten: then it is neither recorded nor told. */
-export function isForgotten(normalizedError: string, db: Db): boolean {
-  const sql = 'SELECT 1 FROM forgotten_errors WHERE fingerprint = ?';
-  return db.sqlite.get(sql, fingerprint(normalizedError)) !== undefined;
 }
 
 /** Counts that an agent was told the resolution. */
