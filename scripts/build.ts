@@ -23,7 +23,11 @@ export const COMPILE_FLAGS = {
 } as const;
 
 /** Compiles one entry point into a self-contained executable. Throws with the bundler's messages. */
-export async function compile(entrypoint: string, outfile: string): Promise<void> {
+export async function compile(
+  entrypoint: string,
+  outfile: string,
+  { version = packageVersion() }: { readonly version?: string } = {},
+): Promise<void> {
   const result = await Bun.build({
     entrypoints: [entrypoint],
     ...COMPILE_FLAGS,
@@ -41,7 +45,8 @@ export async function compile(entrypoint: string, outfile: string): Promise<void
       execArgv: process.platform === 'linux' ? ['--cwd=/proc/self/cwd'] : [],
     },
     define: {
-      SELF_GENERATION_VERSION: JSON.stringify(await version()),
+      SELF_GENERATION_VERSION: JSON.stringify(version),
+      SELF_GENERATION_TARGET: JSON.stringify(`${process.platform}-${process.arch}`),
       SELF_GENERATION_OPENCODE_PLUGIN: JSON.stringify(await bundlePlugin()),
     },
   });
@@ -100,7 +105,7 @@ async function bundlePlugin(): Promise<string> {
     target: 'bun',
     format: 'esm',
     minify: true,
-    define: { SELF_GENERATION_VERSION: JSON.stringify(await version()) },
+    define: { SELF_GENERATION_VERSION: JSON.stringify(packageVersion()) },
   });
   const [bundle] = result.outputs;
   if (!result.success || bundle === undefined)
@@ -108,9 +113,8 @@ async function bundlePlugin(): Promise<string> {
   return bundle.text();
 }
 
-async function version(): Promise<string> {
-  const { version } = (await Bun.file(`${import.meta.dir}/../package.json`).json()) as { version: string };
-  return version;
+function packageVersion(): string {
+  return JSON.parse(readFileSync(`${import.meta.dir}/../package.json`, 'utf8')).version;
 }
 
 if (import.meta.main) {
