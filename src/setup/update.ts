@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { ClientName } from '../core/client-name.ts';
 import { reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { copyFileAtomic, hasSameBytes } from '../system/atomic-file.ts';
 import { temporaryDirectory } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
+import { INSTALL_CLIENTS } from './clients/table.ts';
 import { keepVersion, removeUnusedVersions } from './kept-versions.ts';
 import { describeEnd, hasSucceeded } from './live-check.ts';
 import { type Failure, knownManifest, locate, type Place, type SetupProblem } from './manifest.ts';
@@ -194,7 +196,7 @@ async function putInPlace(program: string, kept: string, work: Update): Promise<
   const said: string[] = [];
   for (const own of environmentsOf(work)) {
     const options = { env: own, cwd: paths.home, timeoutMs: INSTALL_LIMIT_MS };
-    const end = await run(program, ['install'], options);
+    const end = await run(program, ['install', ...sameClients(paths)], options);
     if (hasSucceeded(end) && end.kind === 'exited') {
       said.push(end.stdout, end.stderr);
       continue;
@@ -216,4 +218,12 @@ function environmentsOf({ env, paths, place }: Update): Environment[] {
     const isDefault = directory === join(place.userHome ?? '', '.claude');
     return { ...env, CLAUDE_CONFIG_DIR: isDefault ? undefined : directory };
   });
+}
+
+/** An update sets up no other clients than are set up. */
+function sameClients({ manifest }: StatePaths): string[] {
+  const { settings = [], clients = [] } = knownManifest(manifest) ?? {};
+  const isSetUp = (name: ClientName) =>
+    name === 'claude' ? settings.length > 0 : clients.some(({ client }) => client === name);
+  return INSTALL_CLIENTS.map((client) => `--${isSetUp(client) ? '' : 'no-'}${client}`);
 }
