@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-import { HOT_HOOK, hookProcess } from './hooks/hook-process.ts';
+import { HOT_HOOK, type HookCall, hookProcess } from './hooks/hook-process.ts';
 
 /** Not in the hooks' own table below: what stands there, everything else that is loaded later loads as well. */
 const loadCommands = () => import('./cli/run.ts');
@@ -12,6 +12,9 @@ const chunks = {
   waiter: () => import('./runs/delivery/hook-delivery.ts'),
 };
 const words = process.argv.slice(2);
+/** A hook that the user has applied: `hook applied ID`. */
+const isOfUser =
+  words[0] === 'hook' && words.length === 3 && (words[1] === 'applied' || words[1] === 'script');
 
 /** The program's own name is no hook's: nothing has to be loaded to know that. */
 const OWN_NAME = /^self-generation(?:\.exe)?$/;
@@ -21,16 +24,16 @@ async function hookNameOf(calledAs: string): Promise<string | undefined> {
   return calledAs === HOT_HOOK ? calledAs : (await chunks.writePath()).hookNameOf(calledAs);
 }
 
-type Request = { readonly name: string | undefined; readonly isSure: boolean };
+type Request = HookCall & { readonly isSure: boolean };
 
 /**
- * Which of its faces the program shows: as `hook [NAME]`, or called by a hook's name, it is that hook. Bare with something
- * on standard input it is one too, but not for sure: nothing may come in. Everything else is loaded only then.
+ * Which of its faces the program shows: as `hook [NAME [CALLER]]`, or called by a hook's name, it is that hook. Bare with
+ * something on standard input it is one too, but not for sure: nothing may come in. Everything else is loaded only then.
  */
 async function requestedHook(): Promise<Request | undefined> {
   // Whether there is such a hook is looked up while its input comes in; an option is none.
-  if (words[0] === 'hook' && words.length <= 2)
-    return words[1]?.startsWith('-') ? undefined : { name: words[1], isSure: true };
+  if (words[0] === 'hook' && words.length <= 3 && !isOfUser)
+    return words[1]?.startsWith('-') ? undefined : { name: words[1], caller: words[2], isSure: true };
   const separator = process.platform === 'win32' ? '\\' : '/';
   const name = await hookNameOf(process.argv0.slice(process.argv0.lastIndexOf(separator) + 1));
   if (name !== undefined) return { name, isSure: true };
@@ -39,7 +42,7 @@ async function requestedHook(): Promise<Request | undefined> {
 
 const hook = await requestedHook();
 if (hook) {
-  const outcome = await hookProcess(hook.name, process.env, chunks);
+  const outcome = await hookProcess(hook, process.env, chunks);
   // At once: the input may still be open.
   if (outcome === 'unknown') process.exit(await (await loadCommands()).runCli(words));
   if (outcome === 'done' || hook.isSure) process.exit();
@@ -50,7 +53,7 @@ if (isCalled('supervise', 3)) {
   await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words, renewHistory);
 } else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
   (await import('./transcripts/catch-up-process.ts')).catchUpProcess(words, process.env);
-else if (isCalled('hook', 3) && (words[1] === 'applied' || words[1] === 'script')) {
+else if (isOfUser) {
   await (await import('./suggestions/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
   process.exit(0);
 } else if (isCalled('mcp', 1) || (isCalled('mcp', 2) && words[1] === '--knowledge'))

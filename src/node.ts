@@ -4,7 +4,7 @@ import * as errorSearch from './lessons/store/error-search.ts';
 
 /** The hooks under Node: `node subagent-context.mjs` is the hook of that name. */
 const fileName = (process.argv[1] ?? '').split(/[\\/]/).at(-1) ?? '';
-await hookProcess(writePath.hookNameOf(fileName), process.env, {
+await hookProcess({ name: writePath.hookNameOf(fileName) }, process.env, {
   writePath: async () => writePath,
   errorSearch: async () => errorSearch,
 });

@@ -1,3 +1,4 @@
+import { CLIENT_NAMES } from '../core/client-name.ts';
 import { type Json, readRecord, readString } from '../core/guards.ts';
 import { isAbsolutePath } from '../core/state-paths.ts';
 import { cleanText, cutText, safeName } from '../core/text.ts';
@@ -12,7 +13,7 @@ export type EventBase = {
   /** Set inside a sub-agent. */
   readonly agentId: string | null;
   readonly agentType: string | null;
-  /** The client's name, where it says it. */
+  /** The other client's name; undefined: it is Claude Code's. */
   readonly client?: string | undefined;
 };
 
@@ -61,17 +62,40 @@ export type HookEvent = EventBase &
 
 export type HookEventOf<Name extends HookEvent['name']> = Extract<HookEvent, { name: Name }>;
 
-/** Reads what every event carries. `name`: the event. */
+/** What other clients call their kinds of agents, by the names that the settings know. */
+const AGENT_TYPES: Readonly<Record<string, string>> = {
+  'codex default': 'general-purpose',
+  'codex worker': 'executor',
+  'opencode general': 'general-purpose',
+};
+
+/** Reads what every event carries. `name`: the event. What another client names as its transcript is none of Claude Code's. */
 export function readEventBase<Name extends string>(value: Json, name: Name): EventBase & { name: Name } {
+  const client = otherClientIn(value);
   return {
     name,
     sessionId: readName(value, 'session_id') || 'unknown',
     cwd: readPath(value, 'cwd'),
-    transcriptPath: readTranscript(value, 'transcript_path'),
+    transcriptPath: client === undefined ? readTranscript(value, 'transcript_path') : undefined,
     agentId: readName(value, 'agent_id') || null,
-    agentType: readName(value, 'agent_type') ?? null,
-    client: readName(value, 'client'),
+    agentType: knownAgentType(readName(value, 'agent_type') ?? null, client),
+    client,
   };
+}
+
+/** The client whose event it is, where that is not Claude Code; its name becomes part of a path. */
+export function otherClientIn({ client }: Json): string | undefined {
+  return typeof client === 'string' && client !== 'claude' && CLIENT_NAMES.includes(client)
+    ? client
+    : undefined;
+}
+
+/** The name by which the settings know a client's kind of agents. */
+export function knownAgentType<Type extends string | null>(
+  type: Type,
+  client: string | undefined,
+): Type | string {
+  return AGENT_TYPES[`${client} ${type}`] ?? type;
 }
 
 const NAME_LENGTH_MAX = 256;

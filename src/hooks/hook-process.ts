@@ -1,4 +1,5 @@
 import { pathExists } from '#runtime';
+import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord, readString } from '../core/guards.ts';
 import { type Environment, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
@@ -31,13 +32,16 @@ export const HOT_HOOK = 'subagent-context';
 /** No file of ours is for other users' eyes; SQLite's and the spool's are made with this as well. */
 const PRIVATE_UMASK = 0o077;
 
+/** Which hook is called, and who says so: another client, or Claude Code's plugin; nobody in Claude Code's settings. */
+export type HookCall = { readonly name: string | undefined; readonly caller?: string | undefined };
+
 /**
  * A hook's whole process: standard input to standard output. Without a name the input's `hook_event_name` decides.
  * Never throws and writes nothing but one JSON document to standard output; the caller exits with 0 (RA-406).
  * `empty`: nothing at all came in; `unknown`: there is no hook of this name.
  */
 export async function hookProcess(
-  calledAs: string | undefined,
+  { name: calledAs, caller = '' }: HookCall,
   env: Environment,
   chunks: Chunks,
 ): Promise<'done' | 'empty' | 'unknown'> {
@@ -56,7 +60,9 @@ export async function hookProcess(
     if (input.kind === 'empty') return 'empty';
     if (paths === undefined || isInternal) return 'done';
     const value = input.kind === 'unreadable' ? undefined : input.value;
-    const isOurs = await runHook(value, name, { env, paths, now, chunks });
+    // Nothing else in another client's event says whose it is.
+    const said = isRecord(value) && CLIENT_NAMES.includes(caller) ? { ...value, client: caller } : value;
+    const isOurs = await runHook(said, name, { env, paths, now, chunks });
     if (!isOurs) logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);
   } catch (error) {
     if (paths) logHookFailure(name ?? 'hook', String(error), paths, now);
@@ -67,12 +73,13 @@ export async function hookProcess(
 /**
  * One hook invocation, from the client's JSON to the answer; resolves with false when the input is no event of ours.
  * `name`: of the hook; without it `hook_event_name` decides. Each effect fails for itself: an answer is given although
- * the recording has to wait, and the recording is kept although nobody reads the answer. All hooks but one, and all
- * writing, are in write-path.ts.
+ * the recording has to wait, and the recording is kept although nobody reads the answer. All hooks but one, all
+ * writing, and what other clients name in another way are in write-path.ts.
  */
 export async function runHook(value: unknown, name: string | undefined, host: HookHost): Promise<boolean> {
-  const isHot =
-    name === undefined ? isRecord(value) && value.hook_event_name === 'SubagentStart' : name === HOT_HOOK;
+  const { hook_event_name: said, client } = isRecord(value) ? value : {};
+  const isNamed = name === HOT_HOOK && client === undefined;
+  const isHot = isNamed || (said === 'SubagentStart' && (name ?? HOT_HOOK) === HOT_HOOK);
   if (!isHot) return (await host.chunks.writePath()).serve(value, name, host);
   if (!isRecord(value)) return false;
   const event = { ...readEventBase(value, 'SubagentStart'), task: readString(value, 'task') };

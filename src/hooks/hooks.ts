@@ -1,4 +1,4 @@
-import { isRecord } from '../core/guards.ts';
+import { isRecord, readString } from '../core/guards.ts';
 import type { Decision, FullContext } from './decision.ts';
 import { errorLogger } from './error-logger.ts';
 import { type HookEvent, type HookEventOf, readEventBase } from './event.ts';
@@ -14,7 +14,7 @@ import { batchLogger, toolLogger } from './tool-logger.ts';
 
 /** This one is on the hot path, which knows nothing of handlers. */
 const subagentContext: Handler<HookEventOf<'SubagentStart'>> = {
-  read: () => ({}),
+  read: (value) => ({ task: readString(value, 'task') }),
   decide: decideSubagentStart,
   catchUp: NEWEST_CATCH_UP,
 };

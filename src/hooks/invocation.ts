@@ -28,8 +28,14 @@ export type HookHost = {
   readonly chunks: Chunks;
 };
 
-/** The same, with the event that is served. */
-export type HookRun<Event extends EventBase = HookEvent> = HookHost & { readonly event: Event };
+/** What Claude Code takes as `hookSpecificOutput`. */
+export type HookOutput = { readonly hookEventName: string; readonly additionalContext: string };
+
+/** The same, with the event that is served. `output`: what another client takes instead of what Claude Code does. */
+export type HookRun<Event extends EventBase = HookEvent> = HookHost & {
+  readonly event: Event;
+  readonly output?: ((asClaudeCode: HookOutput) => Json) | undefined;
+};
 
 /** A context whose database has not been opened yet. */
 export type UnopenedContext = Omit<HookContext, 'knowledge'>;
@@ -133,9 +139,16 @@ export function contextFor({ cwd }: EventBase, { env, paths, now }: HookHost): U
   return isEnabled(config) ? { config, now, project: projectAt(cwd, env) } : undefined;
 }
 
-/** Notes when the event last came in, for doctor. Only where we are installed: a reading hook creates nothing. */
-export function noteHeartbeat({ name }: EventBase, { paths, now }: HookHost): void {
-  if (pathExists(paths.home)) writeMark(`${paths.heartbeats}/${name}`, now.toISOString());
+/**
+ * Notes when the event last came in, for doctor; of another client under `CLIENT-EVENT`. Only where we are installed: a reading
+ * hook creates nothing.
+ */
+export function noteHeartbeat(
+  { name, client }: Pick<EventBase, 'name' | 'client'>,
+  { paths, now }: HookHost,
+): void {
+  const mark = client === undefined ? name : `${client}-${name}`;
+  if (pathExists(paths.home)) writeMark(`${paths.heartbeats}/${mark}`, now.toISOString());
 }
 
 /**
@@ -147,7 +160,6 @@ export function noteTold(
   { project }: UnopenedContext,
   { event, paths, now }: Pick<HookRun<EventBase>, 'event' | 'paths' | 'now'>,
 ): void {
-  // Of the clients only Claude Code has hooks of its own.
   const { sessionId, agentId, agentType, client = 'claude' } = event;
   const text = agentId === null || event.name !== 'SubagentStart' ? '' : (reply?.context ?? '');
   if ((text === '' && tellings.length === 0) || !pathExists(paths.home)) return;
@@ -175,7 +187,7 @@ export function noteFailure({ event, paths, now }: HookRun, error: unknown, outc
 /** Tells the agent. Returns false, after noting it in the log, if standard output could not be written. */
 export function writeReply({ event, context }: Reply, run: HookRun): Promise<boolean> {
   const output = { hookEventName: event, additionalContext: context.toWellFormed() };
-  return writeAnswer({ hookSpecificOutput: output }, run);
+  return writeAnswer({ hookSpecificOutput: run.output?.(output) ?? output }, run);
 }
 
 /**

@@ -10,8 +10,9 @@ import { noteTask } from '../database/given-note.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
 import { loadSkills, skillPlaces } from '../suggestions/model/skill-files.ts';
 import { expireSuggestions } from '../suggestions/model/store.ts';
+import { translated } from './callers/callers.ts';
 import type { Decision, Recording } from './decision.ts';
-import type { HookEventOf } from './event.ts';
+import type { HookEvent, HookEventOf } from './event.ts';
 import { type Hook, hookByName, readHookCall } from './hooks.ts';
 import {
   attempt,
@@ -54,13 +55,17 @@ export function hookNameOf(calledAs: string): string | undefined {
 
 /** Serves any event but SubagentStart; resolves with false when the input is none of ours. */
 export async function serve(value: unknown, name: string | undefined, host: HookHost): Promise<boolean> {
-  const call = readHookCall(value, name);
+  const other = translated(value);
+  const call = other === undefined ? readHookCall(value, name) : readHookCall(other.event);
   if (call === undefined) return false;
-  const { hook, event } = call;
+  const { hook } = call;
+  const { callId } = other ?? {};
+  // An id of ours is no name that a client gives.
+  const event = callId === undefined ? call.event : ({ ...call.event, toolUseId: callId } as HookEvent);
   const context = contextFor(event, host);
   if (context === undefined) return true;
-  const run = { ...host, event };
-  const isDone = await hook.handler.replaces?.(run as never, context);
+  const run = { ...host, event, output: other?.output };
+  const isDone = other === undefined && (await hook.handler.replaces?.(run as never, context));
   if (!isDone) await handle({ hook, context, run, forWriting: writingOnce(run, LOCK_TIMEOUT_MS) });
   noteHeartbeat(event, host);
   return true;
@@ -79,7 +84,9 @@ async function handle(served: Served): Promise<void> {
   const { hook, context, run, forWriting } = served;
   const { catchUp: limits, catchUpInBackground, searchesErrors } = hook.handler;
   const wanted = typeof limits === 'function' ? limits(run.event as never) : limits;
-  const remark = await readTranscripts(wanted, catchUpInBackground, run, forWriting);
+  const isOther = run.event.client !== undefined;
+  if (isOther && wanted?.isNewestFirst) await readSession(run, NEWEST_WAIT_MS);
+  const remark = isOther ? undefined : await readTranscripts(wanted, catchUpInBackground, run, forWriting);
   // Only the event of a call has one, and only the transcript knows it.
   const event = remark === undefined ? run.event : { ...run.event, remark };
   const search = searchesErrors ? await run.chunks.errorSearch() : undefined;
@@ -88,12 +95,13 @@ async function handle(served: Served): Promise<void> {
       hook.handler.decide(event as never, {
         ...context,
         knowledge,
+        taskOf: () => (event.name === 'SubagentStart' && event.task) || '',
         skills: () => loadSkills(skillPlaces(run.env, getProjectPath(event.cwd, run.env))),
         searchErrors: search?.searchErrorKB,
       });
     // Rows of earlier implementations may hold what those did not redact.
     const safe = (db: Db | undefined) => (db === undefined || db.isOwn ? db : withoutSecrets(db));
-    if (search === undefined)
+    if (search === undefined || isOther)
       return decideOnData((open) => decide(() => safe(forWriting.opened ?? open())), run);
     // It records in any case, so it reads through the connection that it writes with.
     return decide(() => (pathExists(run.paths.database) ? attempt(run, forWriting) : undefined));
@@ -101,6 +109,8 @@ async function handle(served: Served): Promise<void> {
   perform(decision ?? {}, served);
   const isDelivered = await answer(decision ?? {}, served);
   if (decision !== undefined && isDelivered) noteTold(decision, context, run);
+  // It also takes the note of what was told.
+  if (isOther && READ_BEHIND.has(run.event.name)) await readSession(run);
 }
 
 /** The connection for writing, opened at the first call; `opened`: it, if it is open. */
@@ -162,11 +172,35 @@ function isNewHere(project: string | null, paths: StatePaths, { opened }: Writin
   }
 }
 
+/** How long a sub-agent waits until the newest of another client's session is read. */
+const NEWEST_WAIT_MS = 1000;
+/** Another client's session is read behind these. */
+const READ_BEHIND = new Set<HookEvent['name']>(['PostToolUseFailure', 'Stop', 'SessionEnd']);
+
+/**
+ * Has another client's session read, by a process of its own: what happened in it is recorded from what the client writes down,
+ * not by its hooks. `waitMs`: how long it is waited for. Never throws.
+ */
+async function readSession(run: HookRun, waitMs = 0): Promise<void> {
+  const { client, sessionId, name, cwd } = run.event;
+  if (!/^[\w-]+$/.test(sessionId)) return;
+  // At the end of a turn the whole project is learnt from as well.
+  const project = name === 'Stop' || name === 'SessionEnd' ? projectAt(cwd, run.env).path : null;
+  const words = ['catch-up', `${client}#${sessionId}`, ...(project === null ? [] : [project])];
+  const reader = attempt(run, () => startDetached(words, run.paths));
+  if (reader === undefined || waitMs === 0) return;
+  await new Promise((resolve) => {
+    for (const event of ['exit', 'error']) reader.once(event, resolve);
+    setTimeout(resolve, waitMs);
+  });
+}
+
 /** Does what the hook has decided on, but for the reply. Never throws. */
 function perform({ recording, takesNotes, prune, task, launch }: Decision, served: Served): void {
   const { context, run, forWriting } = served;
-  const { paths, now } = run;
-  if (recording) keep(recording, served);
+  const { event, paths, now } = run;
+  const isKept = event.client === undefined || recording?.kind === 'suggestions-shown';
+  if (recording && isKept) keep(recording, served);
   else takeWaiting(run);
   if (takesNotes) attempt(run, () => takeGiven(paths, now.getTime(), forWriting()));
   if (prune) {
@@ -253,7 +287,7 @@ export function decideOnForeignData(
  * Starts the installed program, in its own session and with nothing of ours to hold: a child that kept standard output
  * open would cost the client's answer.
  */
-function startDetached(args: readonly string[], paths: StatePaths): void {
+function startDetached(args: readonly string[], paths: StatePaths) {
   const isProgram = typeof Bun !== 'undefined' && Bun.isStandaloneExecutable;
   const program = pathExists(paths.binary) ? paths.binary : isProgram ? process.execPath : undefined;
   if (program === undefined) throw new Error(`Cannot start "${args[0]}": there is no "${paths.binary}"`);
@@ -265,4 +299,5 @@ function startDetached(args: readonly string[], paths: StatePaths): void {
   });
   child.on('error', () => {}); // What it should have done is still to be done, which the next hook sees.
   child.unref();
+  return child;
 }

@@ -10,6 +10,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { CLIENT_NAMES } from '../core/client-name.ts';
 import { lookOr, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
@@ -55,7 +56,9 @@ const ENTRIES_MAX = 10_000;
 /** What our directory is called where no variable says otherwise. */
 const OWN_NAME = '.self-generation';
 const TASK_NAMES = /^[0-9a-z]{1,4}\.json$/;
-const EVENT_NAMES = new RegExp(`^(${HOOKS.map((hook) => hook.event).join('|')})$`);
+const EVENT_NAMES = new RegExp(
+  `^(?:(?:${CLIENT_NAMES.join('|')})-)?(?:${HOOKS.map((hook) => hook.event).join('|')})$`,
+);
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
   /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;

@@ -5,6 +5,7 @@ import type { Client } from '../clients/client.ts';
 import { isRefused } from '../clients/refusals.ts';
 import type { ListedSession } from '../clients/sessions.ts';
 import { hookEvents } from '../clients/tools.ts';
+import { isUniqueCallId } from '../core/call-client.ts';
 import type { SessionStep } from '../core/conversation.ts';
 import { isRecord, type Json, parseJson, readString, reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
@@ -207,8 +208,7 @@ class SessionEvents {
     }
     if (INTERRUPTED.test(text) || (end === undefined && isRefused(text))) return passedOver('refusedCalls');
     const { tool, input, remark } = begun.call;
-    // Some services count the calls of each answer from one.
-    const callId = RANDOM.test(begun.id) ? begun.id : `${begun.id} ${JSON.stringify(input)} ${ts}`;
+    const callId = isUniqueCallId(begun.id) ? begun.id : `${begun.id} ${JSON.stringify(input)} ${ts}`;
     if (!this.#isNew(`call ${callId}`)) return [];
     const ended = { tool, input, id: callId, text: printed, isError: isError && end === undefined };
     const common = { ...this.#common(), remark, cwd: directoryOf(input, this.#session.cwd) };
@@ -232,8 +232,6 @@ class SessionEvents {
 /** How the clients word that the user has stopped a call. */
 const INTERRUPTED =
   /^(?:(?:Wall time: .*\n)?aborted by user|Tool execution aborted|\[Operation Cancelled\]|(?:<untrusted_context>\n)?Command was (?:automatically )?cancelled)/;
-/** In the id of a call: no other one has it. */
-const RANDOM = /(?=[A-Za-z]*\d)[A-Za-z\d]{12}/;
 
 function inputOf(text: string): Json {
   const input = parseJson(text);

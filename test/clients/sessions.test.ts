@@ -10,7 +10,7 @@ import { opencodeSessions } from '../../src/clients/opencode/session-store.ts';
 import type { SessionStore } from '../../src/clients/sessions.ts';
 import { type SessionEntry, type SessionStep, turnsOf } from '../../src/core/conversation.ts';
 import type { Json } from '../../src/core/guards.ts';
-import { putSessions, RECORDED, RECORDED_IN } from '../support/client-sessions.ts';
+import { PUT, putSessions, RECORDED, RECORDED_IN } from '../support/client-sessions.ts';
 import type { ClientName } from '../support/clients.ts';
 
 const recordsIn = (path: string): Json[] =>
@@ -299,6 +299,24 @@ describe('the store of each client', () => {
       .startedIn(RECORDED_IN, env)
       .map((session) => turnsOf(store.read(session, env)).map((turn) => turn.map(brief)));
     expect(read).toContainEqual(readTurns(name));
+  });
+
+  test.each(['codex', 'gemini', 'opencode'])("of %s gives a session with its sub-agents', alone", (name) => {
+    const home = mkdtempSync(join(tmpdir(), 'self-generation-sessions-'));
+    homes.set(`${name} with agents`, home);
+    const common = { cwd: RECORDED_IN, entries: ['Go.'] };
+    const made = [
+      { id: 'other' },
+      { id: 'main' },
+      { id: 'agent', parent: 'main' },
+      { id: 'its', parent: 'other' },
+    ];
+    for (const one of made) PUT[name]?.({ ...common, ...one }, home);
+    const idsOf = (id: string) =>
+      (STORED[name]?.withAgents?.(id, { HOME: home }) ?? []).map((one) => one.id).sort();
+    expect(idsOf('main')).toEqual(['agent', 'main']);
+    expect(idsOf('other')).toEqual(['its', 'other']);
+    expect(idsOf('nobody')).toEqual([]);
   });
 
   test('of Codex reads a fork behind what it was made of', () => {

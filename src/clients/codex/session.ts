@@ -136,6 +136,7 @@ export const codexSessions: SessionStore = {
   },
   withId,
   all: (env) => rolloutsIn(env).toReversed().flatMap(listed),
+  withAgents,
   read: (session, env) => read(session, env, Number.POSITIVE_INFINITY, FORKS_MAX),
   format: {
     headIn: (record) => {
@@ -170,6 +171,18 @@ function withId(id: string, env: Environment): StoredSession | undefined {
   if (!SESSION_ID.test(id)) return undefined;
   const path = rolloutsIn(env).find((one) => one.endsWith(`-${id}.jsonl`));
   return path === undefined ? undefined : listed(path)[0];
+}
+
+/** An agent's file is of the session's second, by its name, or later. */
+function withAgents(id: string, env: Environment): ListedSession[] {
+  const main = withId(id, env);
+  if (main === undefined) return [];
+  const begin = main.path.slice(0, -`${id}.jsonl`.length);
+  const later = rolloutsIn(env).filter((path) => path >= begin);
+  return later
+    .toReversed()
+    .flatMap(listed)
+    .filter((one) => one.id === id || one.parentId === id);
 }
 
 function rolloutsIn(env: Environment): string[] {

@@ -158,18 +158,8 @@ export const geminiSessions: SessionStore = {
         .flatMap(chatsIn)
         .filter((path) => path.includes(`-${id.slice(0, 8)}.`)),
     ).find((session) => session.id === id),
-  all: (env) =>
-    projectsIn(env).flatMap((project) => {
-      const cwd = rootOf(project);
-      const agents = lookOr(() => below(`${project}/chats`), []).filter((path) => !/\.\w+$/.test(path));
-      const main = sessionsIn(chatsIn(project)).map((session) => ({
-        ...session,
-        cwd,
-        parentId: null,
-        agentType: null,
-      }));
-      return [...main, ...agents.flatMap((directory) => agentsIn(directory, cwd))];
-    }),
+  all,
+  withAgents: (id, env) => all(env).filter((session) => session.id === id || session.parentId === id),
   read: ({ path }) => stepsIn(path, new GeminiSession()),
   format: {
     headIn: ({ sessionId: id, projectHash, kind }) => {
@@ -215,6 +205,20 @@ function withPart(part: Json, change: CallChange): Json {
 function withArguments(call: Json, change: CallChange): Json {
   const { args } = call;
   return isRecord(args) ? withValue(call, 'args', change.input(readString(call, 'id') ?? '', args)) : call;
+}
+
+function all(env: Environment): ListedSession[] {
+  return projectsIn(env).flatMap((project) => {
+    const cwd = rootOf(project);
+    const agents = lookOr(() => below(`${project}/chats`), []).filter((path) => !/\.\w+$/.test(path));
+    const main = sessionsIn(chatsIn(project)).map((session) => ({
+      ...session,
+      cwd,
+      parentId: null,
+      agentType: null,
+    }));
+    return [...main, ...agents.flatMap((directory) => agentsIn(directory, cwd))];
+  });
 }
 
 /** `chats/<id of the main session>/<id>.jsonl` */

@@ -6,8 +6,6 @@ import { runCommand } from '../../system/run-command.ts';
 import type { Common } from './common.ts';
 import type { Hooks } from './host.ts';
 
-/** OpenCode's name of the agent that other clients know by another one. */
-const AGENT_TYPES: Readonly<Record<string, string>> = { general: 'general-purpose' };
 const TASK_LENGTH_MAX = 4000;
 /** A sub-agent waits no longer for what is being learnt, and as long again for what it is told. */
 const WAIT_MS = 1500;
@@ -74,7 +72,7 @@ export function knowledge(common: Common): Hooks {
       const text = await toldAtStart(
         {
           ...{ hook_event_name: 'SubagentStart', session_id: main, cwd: host.directory, client: 'opencode' },
-          ...{ agent_id: sessionID, agent_type: AGENT_TYPES[agent] ?? agent },
+          ...{ agent_id: sessionID, agent_type: agent },
           task: cutText(said.join('\n'), TASK_LENGTH_MAX),
         },
         common,

@@ -59,7 +59,8 @@ export function deliverToHook(
       acknowledgeNamed(wakerOf(event.sessionId), event.prompt, run.now.getTime(), db),
     );
   const limits = { lengthMax, lockTimeoutMs: LOCK_TIMEOUT_MS };
-  return takeForHook({ requester: key, session: event.sessionId }, limits, world);
+  const { sessionId: session, client = 'claude' } = event;
+  return takeForHook({ requester: key, session, client }, limits, world);
 }
 
 /** Who holds what a session was woken with, until the prompt that contains it comes in. */
@@ -69,7 +70,7 @@ function wakerOf(session: string): string {
 
 /** Leases what waits to one hook of a session; settle() has to be told whether it was written out, and is then held by `told`. */
 function takeForHook(
-  { requester: key, session }: Session,
+  { requester: key, session, client = 'claude' }: Session & { readonly client?: string },
   limits: Pick<Reader, 'lengthMax' | 'lockTimeoutMs'>,
   world: RunsWorld,
   told: { readonly owner: string; readonly leaseMs?: number } = { owner: `hook:${session}` },
@@ -78,7 +79,7 @@ function takeForHook(
   const holder = `${owner}:${randomUUID()}`;
   const reader = { ...limits, owner, holder, isPerson: false };
   const known = session === 'unknown' ? null : session;
-  const delivery = takeDelivery({ key, session: known, client: 'claude', cwd: world.cwd }, reader, world);
+  const delivery = takeDelivery({ key, session: known, client, cwd: world.cwd }, reader, world);
   const settle = (isSaid: boolean) =>
     isSaid ? confirmSaid(holder, { ...limits, ...told }, world) : returnDelivery(holder, world);
   return delivery && { text: delivery.text, settle };

@@ -85,7 +85,7 @@ describe('a sub-agent of OpenCode that begins', () => {
     expect(called).toBe(`hook subagent-context in ${home.path} of `);
     expect(JSON.parse(event)).toEqual({
       ...{ hook_event_name: 'SubagentStart', session_id: 'ses_main', cwd: home.path },
-      ...{ agent_id: 'ses_a', agent_type: 'general-purpose', client: 'opencode', task: 'Look at it.' },
+      ...{ agent_id: 'ses_a', agent_type: 'general', client: 'opencode', task: 'Look at it.' },
     });
     expect(told(await message('ses_a'))).toEqual([]);
   });

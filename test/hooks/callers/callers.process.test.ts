@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'bun:test';
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { PUT } from '../../support/client-sessions.ts';
+import { CLIENT_NAMES } from '../../support/clients.ts';
+import { hookFailures, readEvents, readRows } from '../../support/home.ts';
+import { answerIn, contextOf, runProgram } from '../../support/hook-process.ts';
+import { agentStart, type Payload, PROJECT, payload } from '../../support/payloads.ts';
+import { homePerTest } from '../../support/per-test.ts';
+import { BINARY } from '../../support/program.ts';
+import { seedFixes } from '../../support/seed.ts';
+import { RULE, seedSuggestion } from '../../support/suggestions.ts';
+
+/** `hook NAME CALLER`: what another client has its hooks call. */
+
+const home = homePerTest();
+const SESSION = '01a20ac2-58a2-7670-98ae-36d7dae1da50';
+const CALL = 'call_Hx2QeR81kLmN0pQr';
+
+const call = (words: readonly string[], value: Payload) =>
+  runProgram([BINARY, 'hook', ...words], { home: home.path, stdin: JSON.stringify(value) });
+const marks = () => readdirSync(home.paths.heartbeats).sort();
+
+/** Makes it look installed: readers are started with the installed program. */
+function install(): void {
+  mkdirSync(dirname(home.paths.binary), { recursive: true });
+  for (const directory of ['given', 'tasks', 'heartbeats'] as const) mkdirSync(home.paths[directory]);
+  copyFileSync(BINARY, home.paths.binary);
+}
+
+/** Codex' event behind a command that has just failed. */
+function failedInCodex(changes: Payload = {}): Payload {
+  const item = { type: 'CommandExecution', id: CALL, exit_code: 1 };
+  const record = JSON.stringify({ type: 'event_msg', payload: { type: 'item_completed', item } });
+  const rollout = home.put(`rollout-${SESSION}.jsonl`, `${record}\n`);
+  return {
+    ...{ session_id: SESSION, cwd: PROJECT, hook_event_name: 'PostToolUse', transcript_path: rollout },
+    ...{ tool_name: 'Bash', tool_input: { command: 'npm test' }, tool_use_id: CALL },
+    ...{ tool_response: 'boom in tests\n', ...changes },
+  };
+}
+
+/** Waits for what a process of its own does. */
+async function until(isDone: () => boolean): Promise<void> {
+  for (let round = 0; round < 200 && !isDone(); round++) await Bun.sleep(25);
+  expect(isDone()).toBe(true);
+}
+
+const FIX = { error: 'boom in tests', resolution: 'a fix' };
+
+describe('hook NAME CALLER', () => {
+  test('tells a sub-agent of Codex what one of Claude Code is told, and notes whose it was', async () => {
+    seedFixes(home.paths, [FIX]);
+    install();
+    const start = agentStart('worker', { session_id: SESSION, agent_id: 'a1' });
+    const told = contextOf(await call(['subagent-context', 'codex'], start));
+    expect(told).toBe(contextOf(await call(['subagent-context'], agentStart('executor'))));
+    expect(marks()).toEqual(['SubagentStart', 'codex-SubagentStart']);
+  });
+
+  test('of an unknown caller is as without', async () => {
+    install();
+    for (const caller of ['nobody', 'plugin', '../../x']) {
+      expect(await call(['session-analyzer', caller], payload('session-start'))).toMatchObject({
+        exitCode: 0,
+      });
+      expect(marks()).toEqual(['SessionStart']);
+    }
+    expect(await call(['no-such-hook', 'codex'], {})).toMatchObject({ exitCode: 1 });
+    expect(hookFailures(home.paths)).toEqual([]);
+  });
+
+  for (const client of CLIENT_NAMES.filter((name) => name !== 'claude')) {
+    test(`records nothing of ${client} but that suggestions were announced`, async () => {
+      const { id } = seedSuggestion(home, RULE);
+      install();
+      const events = [
+        'user-prompt-submit',
+        'post-tool-use-bash',
+        'post-tool-use-failure-bash',
+        'session-end',
+      ];
+      for (const name of events) await call([HOOK[name] ?? '', client], payload(name));
+      expect(readEvents(home.paths)).toEqual([]);
+      const announced = contextOf(await call(['session-analyzer', client], payload('session-start')));
+      expect(announced).toContain(id);
+      expect(readRows(home.paths, 'SELECT status FROM suggestions')).toEqual([{ status: 'shown' }]);
+    });
+  }
+
+  test('hints at a failing call of Codex under the name of its event, once in a session', async () => {
+    seedFixes(home.paths, [FIX]);
+    install();
+    const answer = answerIn((await call(['error-logger', 'codex'], failedInCodex())).stdoutBytes);
+    expect(answer?.hookEventName).toBe('PostToolUse');
+    expect(answer?.additionalContext).toContain('a fix');
+    expect(marks()).toEqual(['codex-PostToolUseFailure']);
+    // The reader that the hook has left behind takes in what was told.
+    const exposures = () => readRows(home.paths, 'SELECT failed_call FROM exposures');
+    await until(() => exposures().length > 0);
+    expect(exposures()[0]?.failed_call).toStartWith('codex:');
+    const again = await call(['error-logger', 'codex'], failedInCodex());
+    expect(again.stdout).toBe('');
+    expect(hookFailures(home.paths)).toEqual([]);
+  });
+
+  test('says nothing of a call that worked', async () => {
+    seedFixes(home.paths, [FIX]);
+    install();
+    const result = await call(['error-logger', 'codex'], failedInCodex({ tool_use_id: 'call_other' }));
+    expect(result).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(marks()).toEqual(['codex-PostToolUse']);
+  });
+
+  test('has what happened in Codex before a sub-agent starts', async () => {
+    install();
+    const entries = [
+      'Build it.',
+      { run: './gradlew build', code: 1, prints: 'Error: PORT is not set' },
+      { run: 'PORT=8080 ./gradlew build' },
+    ];
+    PUT.codex?.({ id: SESSION, cwd: PROJECT, entries }, home.path);
+    const before = {
+      ...{ session_id: SESSION, cwd: PROJECT, hook_event_name: 'PreToolUse' },
+      ...{ tool_name: 'spawn_agent', tool_input: { message: 'Build on.' }, tool_use_id: CALL },
+    };
+    expect(await call(['pre-tool-guide', 'codex'], before)).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(readEvents(home.paths).map(({ type }) => type)).toEqual(['prompt', 'tool_error', 'tool_use']);
+    home.writeConfig({ subagentContext: { agents: ['general-purpose'] } });
+    const start = agentStart('default', { session_id: SESSION, cwd: PROJECT, agent_id: 'a1' });
+    expect(contextOf(await call(['subagent-context', 'codex'], start))).toContain(
+      'PORT=8080 ./gradlew build',
+    );
+  });
+
+  for (const event of ['stop', 'session-end']) {
+    test(`learns from the whole session at ${event}, in a process of its own`, async () => {
+      install();
+      PUT.codex?.({ id: SESSION, cwd: PROJECT, entries: ['Go.', { run: 'ls' }] }, home.path);
+      await call([HOOK[event] ?? '', 'codex'], payload(event, { session_id: SESSION }));
+      await until(() => existsSync(home.paths.database) && readEvents(home.paths, 'tool_use').length === 1);
+    });
+  }
+
+  test('opens no file for a session that is no id', async () => {
+    install();
+    await call(['stop-tracker', 'codex'], payload('stop', { session_id: 'x/../../y.jsonl' }));
+    await Bun.sleep(300);
+    expect(existsSync(home.paths.database)).toBe(false);
+  });
+});
+
+const HOOK: Readonly<Record<string, string>> = {
+  ...{ 'user-prompt-submit': 'prompt-logger', 'post-tool-use-bash': 'tool-logger', stop: 'stop-tracker' },
+  ...{ 'post-tool-use-failure-bash': 'error-logger', 'session-end': 'session-summary' },
+};
