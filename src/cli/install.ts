@@ -17,6 +17,8 @@ import { leaveWorktree } from '../runs/workspace/worktree.ts';
 import { readPath } from '../settings/all-settings.ts';
 import { loadConfig, parseSettings } from '../settings/hook-settings.ts';
 import { runsWithTrees } from '../setup/background-runs.ts';
+import type { ClientChoices } from '../setup/clients/set-up.ts';
+import { INSTALL_CLIENTS } from '../setup/clients/table.ts';
 import type { SetupStep } from '../setup/file-plan.ts';
 import { type InstallReport, install } from '../setup/install.ts';
 import { locate, type SetupProblem } from '../setup/manifest.ts';
@@ -38,8 +40,7 @@ type Flags = Given<'dryRun' | 'json'> & {
   readonly holdOut?: HoldOut;
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
-  readonly opencode?: true;
-};
+} & ClientChoices;
 
 const EXAMPLES = `
 Examples:
@@ -54,7 +55,8 @@ Examples:
   $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts
   $ self-generation install --mcp                      also the MCP server, for background sub-agents
   $ self-generation install --mcp claude codex         with these clients only
-  $ self-generation install --opencode                 also the plugin of OpenCode: pruning, and lessons for sub-agents
+  $ self-generation install --no-opencode              what OpenCode has of ours stays as it is
+  $ self-generation install --no-claude --opencode     OpenCode alone, also where it is not seen
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
 
 Undo with "self-generation uninstall". Exit codes: 0 done, 1 failed, 2 wrong usage.`;
@@ -68,8 +70,15 @@ export function installCommand(context: CliContext): Command {
     'session: read the calls from the transcript; per-call: hand each to a hook (default: as before, else session)';
   const mcp = 'also register the MCP server: with these clients, or with all that are there';
   const wake = 'whether the result of a background run wakes the idle session';
-  return newCommand('install', context)
-    .description('install the program and register its hooks in Claude Code')
+  const command = newCommand('install', context);
+  for (const client of INSTALL_CLIENTS) {
+    const title = titlesOf([client]);
+    command
+      .option(`--${client}`, `set ${title} up also where it is not seen (default: where it is there)`)
+      .option(`--no-${client}`, `leave ${title} as it is`);
+  }
+  return command
+    .description('install the program and set up the clients that are there')
     .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
     .addOption(choice('--lessons <MODE>', 'whether a model writes lessons of what failed', LESSON_MODES))
     .addOption(
@@ -79,10 +88,6 @@ export function installCommand(context: CliContext): Command {
     .addOption(choice('--hold-out <HOW>', HOLD_OUT, ['trial', 'low', 'off']))
     .addOption(choice('--hooks <MODE>', hooks, HOOK_MODES))
     .addOption(choice('--mcp [CLIENTS...]', mcp, CLIENT_NAMES))
-    .option(
-      '--opencode',
-      'also have OpenCode load our plugin, which prunes its sessions and tells its sub-agents',
-    )
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
@@ -106,7 +111,8 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
   }
   if (mayAsk && holdOut === undefined && paths !== undefined && isUndecided(paths))
     holdOut = (await context.confirm(holdOutQuestion(paths, context))) ? 'trial' : 'off';
-  const { analyse, hooks, mcp, opencode, clientVersion } = flags;
+  const { analyse, hooks, mcp, clientVersion } = flags;
+  const choices = INSTALL_CLIENTS.map((client) => [client, flags[client]] as const);
   const report = await install({
     ...{ env, platform, executablePath, isCompiled, now, run: runCommand },
     ...{
@@ -115,16 +121,20 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
       hooks,
       clientVersion,
       wake,
-      opencode,
       holdOut,
     },
+    clients: Object.fromEntries(choices.filter(([, choice]) => choice !== undefined)),
     analysisOnSessionEnd: analyse && analyse === 'yes',
     lessonsModel: lessons,
     mcp: mcp === true ? 'all' : mcp,
   });
   if (flags.json) printJson(report, context);
   else printReport(report, flags, context);
-  if (report.kind === 'failed' || report.mcp.refused.length > 0 || report.opencode.refused)
+  if (
+    report.kind === 'failed' ||
+    report.mcp.refused.length > 0 ||
+    report.clients.some(({ refused }) => refused)
+  )
     context.setExitCode(EXIT.failed);
 }
 
@@ -176,20 +186,23 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
   }
   const print = (line: string) => context.stdout(`${line}\n`);
   const { bold } = context.colours;
-  const { upToDate, steps, events, hooks, warnings, mcp, opencode } = report;
+  const { upToDate, steps, events, hooks, warnings, mcp } = report;
   if (upToDate) print(bold('Already installed, up to date.'));
   else if (flags.dryRun) print(bold('Nothing was changed. Install would do this:'));
   else print(bold('Installed self-generation.'));
   if (!upToDate) printSteps(steps, context);
   if (!upToDate && !flags.dryRun) {
     const count = `${events.length} hooks${hooks === 'per-call' ? ', one for each call,' : ''}`;
-    print(`${count} run in every new Claude Code session. Check with "self-generation doctor".`);
+    if (events.length > 0) print(`${count} run in every new Claude Code session.`);
+    const others = report.clients.filter(({ isSetUp }) => isSetUp).map(({ client }) => client);
+    if (others.length > 0) print(`New sessions of ${titlesOf(others)} have what was learned.`);
+    print('Check with "self-generation doctor".');
     print('"self-generation import" learns from the sessions that are there already.');
     const clients = mcp.registered;
     if (clients.length > 0) print(`New sessions of ${titlesOf(clients)} have the tools of the MCP server.`);
-    if (opencode.isRegistered) print('OpenCode loads the plugin when it is started the next time.');
     if (clients.includes('claude')) print('In Claude Code, /subagents shows and steers them.');
   }
+  for (const note of report.clients.flatMap(({ notes }) => notes)) print(note);
   printWarnings(warnings, context);
 }
 

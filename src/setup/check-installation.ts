@@ -17,21 +17,11 @@ import { HOOKS, type HookMode, type HookName } from '../hooks/hooks.ts';
 import { loadRunSettings } from '../settings/run-settings.ts';
 import { hasSameBytes } from '../system/atomic-file.ts';
 import type { CommandResult } from '../system/run-command.ts';
-import {
-  type CheckWorld,
-  type Finding,
-  failed,
-  LOG_DAYS,
-  MS_PER_DAY,
-  ok,
-  skipped,
-  warning,
-} from './checks.ts';
+import { type CheckWorld, type Finding, failed, ok, skipped, warning } from './checks.ts';
 import { orRefused, readText } from './file-plan.ts';
 import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
 import { mcpFile, titlesOf } from './mcp-registration.ts';
-import { PLUGIN_TEXT, pluginEntry, pluginPath } from './opencode-plugin.ts';
 import {
   type FoundEntry,
   hasHook,
@@ -66,8 +56,11 @@ export async function checkRegistration(world: CheckWorld): Promise<Finding[]> {
   const place = locate(world.env, world.platform);
   if (place.kind === 'failed')
     return [failed(`it is not known where the client's settings are: ${place.reason}`, place.advice)];
+  const manifest = knownManifest(place.paths.manifest);
+  if (manifest?.settings.length === 0)
+    return [skipped(`Claude Code was not set up; to have it: ${world.install} --claude`)];
   const client = await findClientVersion(world);
-  const mode = hookModeIn(knownManifest(place.paths.manifest));
+  const mode = hookModeIn(manifest);
   const findings = checkSettings(place, client, mode, world);
   return [{ name: 'client', ...describeClient(client, mode, world.install) }, ...findings];
 }
@@ -278,30 +271,6 @@ function checkRecord({ client, path }: McpRecord, place: Place, install: string)
     return warning(detail, remedy);
   }
   return changes(text, () => file.set(text, () => false)) ? differs : undefined;
-}
-
-const FAILURE_LINE = /^(\S+) ERROR (.*)$/;
-
-/** Whether OpenCode loads our plugin, and what went wrong in it last; nothing where install did not put it there. */
-export function checkPlugin({ paths, env, platform, install, now }: CheckWorld): Finding[] {
-  const records = knownManifest(paths.manifest)?.plugin ?? [];
-  const place = locate(env, platform);
-  if (records.length === 0 || place.kind === 'failed') return [];
-  const remedy = `Run: ${install} --opencode`;
-  const { isIn } = pluginEntry(place);
-  const files = [...new Set(records.map(({ path }) => pluginPath(path)))];
-  const findings = files.flatMap((path) =>
-    isIn(readText(path) ?? '') ? [] : [warning(`it is not in ${path}`, remedy)],
-  );
-  if (readText(paths.opencodePlugin) !== PLUGIN_TEXT)
-    findings.push(warning(`${paths.opencodePlugin} is not that of this program`, remedy));
-  const failure = lookOr(() => readText(paths.opencodeLog) ?? '', '')
-    .split('\n')
-    .findLast((line) => FAILURE_LINE.test(line));
-  const [, ts = '', said = ''] = FAILURE_LINE.exec(failure ?? '') ?? [];
-  if (Date.parse(ts) > now.getTime() - LOG_DAYS * MS_PER_DAY)
-    findings.push(warning(`${said} (${ts})`, `All of its log: ${paths.opencodeLog}`));
-  return findings.length > 0 ? findings : [ok(`in ${files.join(', ')}`)];
 }
 
 /** What is wrong with the server itself; undefined when it answers and ends with its input. */

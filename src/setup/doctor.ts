@@ -7,7 +7,6 @@ import {
   checkApplied,
   checkHooks,
   checkMcp,
-  checkPlugin,
   checkProgram,
   checkRegistration,
   type ProgramWorld,
@@ -28,6 +27,7 @@ import {
   ok,
   skipped,
 } from './checks.ts';
+import { checkClients } from './clients/set-up.ts';
 import { runLiveCheck } from './live-check.ts';
 
 export type DoctorOptions = Omit<ProgramWorld, 'paths' | 'binary' | 'install'> & {
@@ -56,7 +56,7 @@ const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => 
   ['applied hooks', checkApplied],
   ['hooks', checkHooks],
   ['MCP server', checkMcp],
-  ['plugin of OpenCode', checkPlugin],
+  ['other clients', checkClients],
   ['background runs', checkRuns],
   ['transcripts', checkTranscripts],
   ['hook failures', checkHookLog],

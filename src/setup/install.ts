@@ -8,6 +8,7 @@ import {
   writingAgents,
 } from '../clients/claude/setup.ts';
 import { writingSubAgents } from '../clients/opencode/agents.ts';
+import type { ClientName } from '../core/client-name.ts';
 import { isRecord, lookOr, parseJson, readTexts, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookEventName, HookMode } from '../hooks/hooks.ts';
@@ -23,6 +24,14 @@ import {
 } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
+import type { Registering } from './clients/client-setup.ts';
+import {
+  type ClientChoices,
+  type ClientReport,
+  clientsMeant,
+  holderOfOurs,
+  registerClients,
+} from './clients/set-up.ts';
 import { editFile, Refused, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
 import {
   type Failure,
@@ -34,14 +43,7 @@ import {
   mergeManifest,
   type Place,
 } from './manifest.ts';
-import {
-  type McpReport,
-  type McpRequest,
-  mcpFile,
-  type PluginReport,
-  registerMcp,
-  registerPlugin,
-} from './mcp-registration.ts';
+import { type McpReport, type McpRequest, mcpFile, registerMcp, titlesOf } from './mcp-registration.ts';
 import {
   hasHook,
   inspectHooks,
@@ -70,8 +72,8 @@ export type InstallOptions = {
   readonly hooks?: HookMode | undefined;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
   readonly mcp?: McpRequest | undefined;
-  /** Whether OpenCode is to load our plugin; undefined: as an earlier install did. */
-  readonly opencode?: true | undefined;
+  /** Which clients are to be set up; of the others those that are there. */
+  readonly clients?: ClientChoices;
   /** `X.Y.Z`: taken instead of asking the client. */
   readonly clientVersion?: string | undefined;
   readonly run: RunCommand;
@@ -87,7 +89,8 @@ export type InstallReport =
       readonly hooks: HookMode;
       readonly clientVersion: string | undefined;
       readonly mcp: McpReport;
-      readonly opencode: PluginReport;
+      /** Claude Code aside: its hooks are in `events`, none where it was not set up. */
+      readonly clients: readonly ClientReport[];
       /** Nothing had to be changed. */
       readonly upToDate: boolean;
     }
@@ -114,69 +117,80 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   // Not before the client was asked: another install may have ended meanwhile.
   const earlier = knownManifest(paths.manifest);
   const place = { ...located, binaryBefore: earlier?.binary };
+  const clients = clientsMeant(options, place);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
   try {
     const mode = options.hooks ?? hookModeIn(earlier);
     const isConfigured = existsSync(paths.config);
     const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(paths).announce.wake;
     const registration = registrationFor(place, features, { mode, wakes: wake === 'on' });
-    const text = readText(place.settings);
-    registerHooks(text, registration); // Refuses before anything is changed.
+    const isClaude = clients.includes('claude');
+    const text = isClaude ? readText(place.settings) : undefined;
+    if (isClaude) registerHooks(text, registration); // Refuses before anything is changed.
     const ownsHome = isMissingOrEmpty(paths.home);
     const directories = makeDirectories(paths, work);
     copyBinary(options.executablePath, paths.binary, work);
-    const configWritten = writeConfig(place, options, work);
+    const configWritten = writeConfig(place, clients, options, work);
     const isOurs = (entry: unknown) => recogniseEntry(entry, registration)?.kind === 'ours';
-    const settings = editFile(
-      {
-        path: place.settings,
-        what: 'settings',
-        edit: (one) => registerHooks(one, registration),
-        holdsOurs: (one) => hasHook(one, isOurs),
-        known: earlier?.settings.find(({ path }) => path === place.settings),
-      },
-      { backups: paths.backups, now, work },
-    );
+    const settings = isClaude
+      ? [
+          editFile(
+            {
+              path: place.settings,
+              what: 'settings',
+              edit: (one) => registerHooks(one, registration),
+              holdsOurs: (one) => hasHook(one, isOurs),
+              known: earlier?.settings.find(({ path }) => path === place.settings),
+            },
+            { backups: paths.backups, now, work },
+          ),
+        ]
+      : [];
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
-    const registering = { request: options.mcp, place, earlier, work, now };
-    const { records, directories: made, ...mcp } = registerMcp(registering);
-    const plugin = registerPlugin({ ...registering, request: options.opencode }, records);
+    const registering: Registering = {
+      ...{ place, earlier, work, now, run: options.run, written: [] },
+      holdsOurs: holderOfOurs(place, earlier),
+    };
+    const { records, directories: made, ...mcp } = registerMcp(options.mcp, registering);
+    const others = await registerClients(clients, registering);
     saveManifest(paths.manifest, work, {
       version: 1,
       installedAt: now().toISOString(),
       binary: paths.binary,
       createdDirectories: [
         ...directories.created,
-        ...settings.directories,
+        ...settings.flatMap((one) => one.directories),
         ...made,
-        ...plugin.directories,
+        ...others.directories,
       ].sort(),
       modesBefore: directories.modesBefore,
       ownsHome,
-      settings: [settings.record],
+      settings: settings.map(({ record }) => record),
       configWritten,
       mcp: records.length === 0 ? undefined : records,
-      plugin: plugin.records.length === 0 ? undefined : plugin.records,
+      clients: others.records.length === 0 ? undefined : others.records,
       hooks: mode === 'per-call' ? mode : undefined,
     });
-    const { isRegistered, refused } = plugin;
     return {
       kind: 'done',
       steps: work.steps,
       warnings: [
-        ...clientWarnings(client, mode),
-        ...settingsWarnings(text ?? '', registration),
+        ...(isClaude ? [...clientWarnings(client, mode), ...settingsWarnings(text ?? '', registration)] : []),
         ...mcp.refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`),
-        ...(refused ? [`The plugin is not registered in "${refused.path}": ${refused.reason}.`] : []),
+        ...others.reports.flatMap(({ client: name, refused }) =>
+          refused === undefined
+            ? []
+            : [`${titlesOf([name])} is not set up: "${refused.path}": ${refused.reason}.`],
+        ),
         ...work.steps.flatMap(({ what, change, note }) =>
           what === 'config' && change === 'unchanged' && note ? [`${paths.config}: ${note}`] : [],
         ),
       ],
-      events: registration.hooks.map(({ event }) => event),
+      events: isClaude ? registration.hooks.map(({ event }) => event) : [],
       hooks: mode,
       clientVersion,
       mcp,
-      opencode: { isRegistered, ...(refused && { refused }) },
+      clients: others.reports,
       upToDate: work.steps.every(({ change }) => change === 'unchanged' || change === 'kept'),
     };
   } catch (error) {
@@ -260,7 +274,8 @@ function keptNote(place: Place, options: InstallOptions) {
   const named = isRecord(value) ? readPath(value, 'subagentContext.agents') : undefined;
   if (named === undefined) return NO_AGENTS;
   const { analysisOnSessionEnd, lessonsModel, wake, holdOut } = options;
-  const agents = [...new Set([...readTexts(named), ...opencodeAgents(place, options)])];
+  const asked = Object.keys(options.clients ?? {}).filter((client) => options.clients?.[client]);
+  const agents = [...new Set([...readTexts(named), ...opencodeAgents(place, asked, options)])];
   const areMore = agents.length > readTexts(named).length;
   const answers = {
     'subagentContext.agents': areMore ? `'${JSON.stringify(agents)}'` : undefined,
@@ -274,7 +289,12 @@ function keptNote(place: Place, options: InstallOptions) {
 }
 
 /** Returns the text that was written, or undefined when the user has a config.json already. */
-function writeConfig(place: Place, options: InstallOptions, work: Work): string | undefined {
+function writeConfig(
+  place: Place,
+  clients: readonly ClientName[],
+  options: InstallOptions,
+  work: Work,
+): string | undefined {
   const { projectDirectory, analysisOnSessionEnd, lessonsModel, wake, holdOut, now } = options;
   const { config: path, backups } = place.paths;
   if (existsSync(path)) {
@@ -287,7 +307,7 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   }
   const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];
   const own = writingAgents(directories.flatMap(readAgentFiles).map(({ text }) => text));
-  const agents = [...new Set(['general-purpose', ...own, ...opencodeAgents(place, options)])];
+  const agents = [...new Set(['general-purpose', ...own, ...opencodeAgents(place, clients, options)])];
   const [lessons, announce] = [lessonsModel && { model: lessonsModel }, wake && { wake }];
   const proof = holdOut && { holdOut };
   const settings = { subagentContext: { agents }, lessons, analysisOnSessionEnd, announce, proof };
@@ -303,9 +323,13 @@ function writeConfig(place: Place, options: InstallOptions, work: Work): string 
   }
 }
 
-/** The user's own of OpenCode, if its plugin is asked for. It reads both spellings of the folder. */
-function opencodeAgents(place: Place, { opencode, projectDirectory }: InstallOptions): string[] {
-  if (!opencode) return [];
+/** The user's own of OpenCode, if that is set up. It reads both spellings of the folder. */
+function opencodeAgents(
+  place: Place,
+  clients: readonly ClientName[],
+  { projectDirectory }: InstallOptions,
+): string[] {
+  if (!clients.includes('opencode')) return [];
   const { path, directory } = mcpFile('opencode', place);
   const folders = [directory, join(projectDirectory, '.opencode')].flatMap((one) => [
     join(one, 'agent'),

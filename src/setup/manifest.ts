@@ -44,33 +44,45 @@ export function locate(env: Environment, platform: string): Place | Failure {
   return { kind: 'found', env, platform, paths, userHome, claudeDirectory, settings };
 }
 
+const CLIENT_RECORD = FILE_RECORD.extend({ client: z.enum(CLIENT_NAMES) });
+/** A file of a client in which something of ours stands. */
+export type ClientRecord = z.infer<typeof CLIENT_RECORD>;
+
 /** What install did, so that uninstall can undo exactly that: `~/.self-generation/install.json`. */
-const MANIFEST = z.object({
-  /** Of this format. */
-  version: z.literal(1),
-  /** ISO 8601, of the first install. */
-  installedAt: z.string(),
-  binary: z.string(),
-  /** Directories that did not exist before, outermost first. Everything else that install touched existed. */
-  createdDirectories: z.array(z.string()).readonly(),
-  /** Directories that existed with another mode than 0700. */
-  modesBefore: z.array(z.object({ path: z.string(), mode: z.number() })).readonly(),
-  /** Our home directory did not exist, or was empty: everything in it came from us. */
-  ownsHome: z.boolean().catch(false),
-  /** One for each settings file: people use more than one CLAUDE_CONFIG_DIR. */
-  settings: z.array(FILE_RECORD).readonly(),
-  /** The text of config.json when install wrote it; undefined when the file was there already. */
-  configWritten: z.string().optional().catch(undefined),
-  /** One for each file with our MCP server in it, and the commands /subagents and /stop; none without `install --mcp`. */
-  mcp: z
-    .array(FILE_RECORD.extend({ client: z.enum([...CLIENT_NAMES, 'command', 'stop']) }))
-    .readonly()
-    .optional(),
-  /** One for each configuration of OpenCode that loads our plugin; none without `install --opencode`. */
-  plugin: z.array(FILE_RECORD).readonly().optional(),
-  /** How the hooks are registered, where it is not the usual way. */
-  hooks: z.literal('per-call').optional().catch(undefined),
-});
+const MANIFEST = z
+  .object({
+    /** Of this format. */
+    version: z.literal(1),
+    /** ISO 8601, of the first install. */
+    installedAt: z.string(),
+    binary: z.string(),
+    /** Directories that did not exist before, outermost first. Everything else that install touched existed. */
+    createdDirectories: z.array(z.string()).readonly(),
+    /** Directories that existed with another mode than 0700. */
+    modesBefore: z.array(z.object({ path: z.string(), mode: z.number() })).readonly(),
+    /** Our home directory did not exist, or was empty: everything in it came from us. */
+    ownsHome: z.boolean().catch(false),
+    /** One for each settings file: people use more than one CLAUDE_CONFIG_DIR. */
+    settings: z.array(FILE_RECORD).readonly(),
+    /** The text of config.json when install wrote it; undefined when the file was there already. */
+    configWritten: z.string().optional().catch(undefined),
+    /** One for each file with our MCP server in it, and the commands /subagents and /stop; none without `install --mcp`. */
+    mcp: z
+      .array(FILE_RECORD.extend({ client: z.enum([...CLIENT_NAMES, 'command', 'stop']) }))
+      .readonly()
+      .optional(),
+    /** One for each file of another client than Claude Code with our hooks, extension or plugin in it. */
+    clients: z.array(CLIENT_RECORD).readonly().optional(),
+    /** Of OpenCode, as earlier versions wrote them. */
+    plugin: z.array(FILE_RECORD).readonly().optional(),
+    /** How the hooks are registered, where it is not the usual way. */
+    hooks: z.literal('per-call').optional().catch(undefined),
+  })
+  .transform(({ plugin = [], ...manifest }) => {
+    const ofPlugin = plugin.map((record): ClientRecord => ({ ...record, client: 'opencode' }));
+    const clients: readonly ClientRecord[] = [...(manifest.clients ?? []), ...ofPlugin];
+    return { ...manifest, clients: clients.length > 0 ? clients : undefined };
+  });
 
 export type Manifest = z.infer<typeof MANIFEST>;
 /** What a client is told of the MCP server, or a command of Claude Code. */
@@ -110,7 +122,7 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
     others: typeof records = [],
   ) => records.filter(({ path }) => !others.some((other) => other.path === path));
   const mcp = [...without(earlier.mcp, now.mcp), ...(now.mcp ?? [])];
-  const plugin = [...without(earlier.plugin, now.plugin), ...(now.plugin ?? [])];
+  const clients = [...without(earlier.clients, now.clients), ...(now.clients ?? [])];
   return {
     ...now,
     installedAt: earlier.installedAt,
@@ -121,7 +133,7 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
     settings: [...without(earlier.settings, now.settings), ...now.settings],
     configWritten: now.configWritten ?? earlier.configWritten,
     mcp: mcp.length === 0 ? undefined : mcp,
-    plugin: plugin.length === 0 ? undefined : plugin,
+    clients: clients.length === 0 ? undefined : clients,
   };
 }
 

@@ -16,6 +16,7 @@ import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
 import { activeRuns, keptTreeWarnings, treesLeft } from './background-runs.ts';
+import { keptFiles, planClientRemoval } from './clients/set-up.ts';
 import {
   type FileChange,
   performSteps,
@@ -27,7 +28,6 @@ import {
 import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
 import { type Failure, locate, type Manifest, type Place, readManifest } from './manifest.ts';
-import { changedCommands, planMcpRemoval } from './mcp-registration.ts';
 import { hasHook, hookRemoval, type Owner, ownerOf, recogniseEntry, SCRIPT_FILE } from './settings-file.ts';
 
 export type UninstallOptions = {
@@ -61,7 +61,7 @@ const EVENT_NAMES = new RegExp(
 );
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
-  /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
+  /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
 const LOG_NAMES = /^(hooks|runs|opencode)\.log(\.|$)|^unread\.json$/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db|^catch-up-\w+\.lock/;
 const RUN_AGAIN = 'Correct that and run the command again.';
@@ -94,14 +94,14 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     if (active !== undefined) return failed('uninstall', active.reason, active.advice);
     const objection = purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection);
-    const plans = [...planSettings(removal), ...planMcpRemoval(place, manifest)];
+    const plans = [...planSettings(removal), ...planClientRemoval(place, manifest)];
     if (purge) warnings.push(...appliedThatStays(removal));
     // Two paths may lead to one file.
     const files = plans.filter(({ path }, at) => plans.findIndex((other) => other.path === path) === at);
     performSteps({ files }, removal);
     for (const path of [...files.map((file) => file.path), paths.binary])
       for (const temporary of temporariesOf(path)) remove(temporary, 'data', removal);
-    steps.push(...changedCommands(files, manifest));
+    steps.push(...keptFiles(files, place, manifest));
     if (files.some((file) => bringsPredecessorBack(file, owner))) warnings.push(PREDECESSOR_BACK);
     removeInstalled(removal);
     if (purge) purgeHome(removal);
@@ -111,7 +111,9 @@ export function uninstall(options: UninstallOptions): UninstallReport {
   } catch (error) {
     if (!(error instanceof RefusedRemoval)) return failed('uninstall', reasonOf(error));
     const { what, path } = error.file;
-    const ours = { mcp: 'the MCP server', plugin: 'the plugin' }[String(what)] ?? 'the hooks';
+    const ours =
+      { mcp: 'the MCP server', plugin: 'the plugin', extension: 'the extension' }[String(what)] ??
+      'the hooks';
     return failed(`take ${ours} out of "${path}"`, error.message);
   }
 }

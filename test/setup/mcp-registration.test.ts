@@ -4,6 +4,7 @@ import { parse } from 'jsonc-parser';
 import { commandText } from '../../src/clients/claude/setup.ts';
 import { isRecord } from '../../src/core/guards.ts';
 import { checkMcp } from '../../src/setup/check-installation.ts';
+import { INSTALL_CLIENTS } from '../../src/setup/clients/table.ts';
 import type { InstallOptions } from '../../src/setup/install.ts';
 import type { RunCommand } from '../../src/system/run-command.ts';
 import { CLIENT_NAMES, type ClientName } from '../support/clients.ts';
@@ -15,7 +16,9 @@ import { useMachine } from './machine.ts';
 const at = useMachine();
 const { inHome, removed } = at;
 const binary = () => at.state('hooks', 'self-generation');
-const installed = (changes: Partial<InstallOptions> = {}) => installedIn(at.home, changes);
+/** What clients are given beside the server has tests of its own. */
+const clients = Object.fromEntries(INSTALL_CLIENTS.map((client) => [client, client === 'claude']));
+const installed = (changes: Partial<InstallOptions> = {}) => installedIn(at.home, { clients, ...changes });
 
 /** How Gemini CLI is told to hand a key on. */
 const HANDED_ON = `\${OPENAI_API_KEY:-}`;

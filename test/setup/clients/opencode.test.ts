@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parse } from 'jsonc-parser';
-import { checkPlugin } from '../../src/setup/check-installation.ts';
-import type { InstallOptions } from '../../src/setup/install.ts';
-import { pathsOf } from '../support/home.ts';
-import { EXAMINED, installedIn } from '../support/installed.ts';
-import { putFile, treeBelow } from '../support/tree.ts';
-import { useMachine } from './machine.ts';
+import { checkClients } from '../../../src/setup/clients/set-up.ts';
+import type { InstallOptions } from '../../../src/setup/install.ts';
+import { pathsOf } from '../../support/home.ts';
+import { EXAMINED, installedIn } from '../../support/installed.ts';
+import { putFile, treeBelow } from '../../support/tree.ts';
+import { useMachine } from '../machine.ts';
 
 const at = useMachine();
 const installed = (changes: Partial<InstallOptions> = {}) => installedIn(at.home, changes);
-const withPlugin = (changes: Partial<InstallOptions> = {}) => installed({ opencode: true, ...changes });
+const wanted = { clients: { opencode: true } } as const;
+const withPlugin = (changes: Partial<InstallOptions> = {}) => installed({ ...wanted, ...changes });
+const reportOf = ({ clients }: Awaited<ReturnType<typeof installed>>) =>
+  clients.find(({ client }) => client === 'opencode');
 
 const config = (name = 'opencode.json') => at.inHome('.config', 'opencode', name);
 const read = (name?: string) => readFileSync(config(name), 'utf8');
@@ -36,7 +40,7 @@ const FORMS: Readonly<Record<string, string>> = {
 describe('install --opencode', () => {
   test('puts the plugin there and has OpenCode load it, once, and uninstall leaves nothing', async () => {
     await at.comesBack(async () => {
-      expect((await withPlugin()).opencode).toEqual({ isRegistered: true });
+      expect(reportOf(await withPlugin())).toEqual({ client: 'opencode', isSetUp: true, notes: [] });
       expect(pluginsIn()).toEqual([entry()]);
       expect(statSync(at.state('opencode-plugin.js')).mode & 0o777).toBe(0o600);
       const before = treeBelow(at.root);
@@ -72,9 +76,9 @@ describe('install --opencode', () => {
     test(`gives ${form} back although the server was registered in it, before or behind`, async () => {
       putFile(config(), text);
       for (const [first, second] of [
-        [{ opencode: true }, { mcp: ['opencode'] }],
-        [{ mcp: ['opencode'] }, { opencode: true }],
-        [{ opencode: true, mcp: ['opencode'] }, { clientVersion: '2.1.300' }],
+        [wanted, { mcp: ['opencode'] }],
+        [{ clients: { opencode: false }, mcp: ['opencode'] }, wanted],
+        [{ ...wanted, mcp: ['opencode'] }, { clientVersion: '2.1.300' }],
       ] as const) {
         await at.comesBack(async () => {
           await installed(first);
@@ -87,18 +91,31 @@ describe('install --opencode', () => {
     });
   }
 
+  test('where OpenCode is there it needs no flag; --no-opencode leaves it as it is', async () => {
+    mkdirSync(dirname(config()), { recursive: true });
+    await at.comesBack(async () => {
+      expect(reportOf(await installed({ clients: { opencode: false } }))).toBeUndefined();
+      expect(existsSync(config())).toBe(false);
+      expect(reportOf(await installed())?.isSetUp).toBe(true);
+      const before = read();
+      expect(reportOf(await installed({ clients: { opencode: false } }))).toBeUndefined();
+      expect(read()).toBe(before);
+      at.removed();
+    });
+  });
+
   test('an update without the flag keeps and renews it', async () => {
     await withPlugin();
     writeFileSync(at.state('opencode-plugin.js'), 'old');
     rmSync(config());
     putFile(config(), '{}');
-    expect((await installed()).opencode.isRegistered).toBe(true);
+    expect(reportOf(await installed())?.isSetUp).toBe(true);
     expect(pluginsIn()).toEqual([entry()]);
     expect(readFileSync(at.state('opencode-plugin.js'), 'utf8')).toContain('export default');
   });
 
-  test('without it nothing is put there, and a dry run changes nothing', async () => {
-    expect((await installed()).opencode).toEqual({ isRegistered: false });
+  test('where OpenCode is not there nothing is put there, and a dry run changes nothing', async () => {
+    expect(reportOf(await installed())).toBeUndefined();
     expect(existsSync(config())).toBe(false);
     expect(existsSync(at.state('opencode-plugin.js'))).toBe(false);
     const before = treeBelow(at.root);
@@ -122,7 +139,7 @@ describe('install --opencode', () => {
     await at.comesBack(async () => {
       await withPlugin({ env: { ...at.env(), XDG_CONFIG_HOME: moved } });
       expect(readFileSync(`${moved}/opencode/opencode.jsonc`, 'utf8')).toContain(entry());
-      expect((await installed()).opencode.isRegistered).toBe(false);
+      expect(reportOf(await installed())).toBeUndefined();
       await withPlugin();
       expect(pluginsIn()).toEqual([entry()]);
       at.removed();
@@ -163,10 +180,10 @@ describe('install --opencode', () => {
   ] as const) {
     test(`says why it cannot register where the configuration is ${what}, and installs the rest`, async () => {
       putFile(config(), text);
-      const { opencode, warnings, events } = await withPlugin();
-      expect(opencode).toMatchObject({ isRegistered: false, refused: { path: config() } });
-      expect(warnings.join()).toContain('The plugin is not registered in');
-      expect(events.length).toBeGreaterThan(0);
+      const report = await withPlugin();
+      expect(reportOf(report)).toMatchObject({ isSetUp: false, refused: { path: config() } });
+      expect(report.warnings.join()).toContain(`OpenCode is not set up: "${config()}": `);
+      expect(report.events.length).toBeGreaterThan(0);
       expect(read()).toBe(text);
       expect(existsSync(at.state('opencode-plugin.js'))).toBe(false);
     });
@@ -206,21 +223,21 @@ describe('install --opencode', () => {
 describe('the check of the plugin', () => {
   const check = () => {
     const world = { ...EXAMINED, env: at.env(), paths: pathsOf(at.home), install: 'self-generation install' };
-    return checkPlugin({ ...world, now: new Date('2026-11-23T09:00:00.000Z') } as Parameters<
-      typeof checkPlugin
-    >[0]);
+    return checkClients({ ...world, now: new Date('2026-11-23T09:00:00.000Z') });
   };
   const log = (line: string) => putFile(at.state('logs', 'opencode.log'), `${line}\n`, 0o600);
 
   test('says nothing where install did not put it there', async () => {
     await installed();
-    expect(check()).toEqual([]);
+    expect(await check()).toEqual([]);
   });
 
   test('names the configuration that loads it, whatever went well', async () => {
     await withPlugin();
     log('2026-11-22T09:00:00.000Z INFO state: isSubAgent = true');
-    expect(check()).toMatchObject([{ status: 'ok', detail: `in ${config()}` }]);
+    expect(await check()).toMatchObject([
+      { status: 'ok', detail: `loads the plugin, which is in ${config()}` },
+    ]);
   });
 
   test('warns of an entry that is gone, of another file, and of what went wrong last', async () => {
@@ -228,9 +245,9 @@ describe('the check of the plugin', () => {
     writeFileSync(config(), '{}');
     writeFileSync(at.state('opencode-plugin.js'), 'old');
     log('2026-11-22T09:00:00.000Z ERROR plugin: Cannot write it: no room');
-    const details = check().map(({ status, detail }) => `${status}: ${detail}`);
+    const details = (await check()).map(({ status, detail }) => `${status}: ${detail}`);
     expect(details).toEqual([
-      `warning: it is not in ${config()}`,
+      `warning: the plugin is not in ${config()}`,
       `warning: ${at.state('opencode-plugin.js')} is not that of this program`,
       'warning: plugin: Cannot write it: no room (2026-11-22T09:00:00.000Z)',
     ]);
@@ -239,11 +256,13 @@ describe('the check of the plugin', () => {
   test('warns of a list in a stronger file, which is the only one that OpenCode goes by', async () => {
     await withPlugin();
     putFile(config('opencode.jsonc'), '{ "plugin": ["theirs"] }');
-    expect(check()).toMatchObject([
-      { status: 'warning', detail: `it is not in ${config('opencode.jsonc')}` },
+    expect(await check()).toMatchObject([
+      { status: 'warning', detail: `the plugin is not in ${config('opencode.jsonc')}` },
     ]);
     await installed();
-    expect(check()).toMatchObject([{ status: 'ok', detail: `in ${config('opencode.jsonc')}` }]);
+    expect(await check()).toMatchObject([
+      { status: 'ok', detail: `loads the plugin, which is in ${config('opencode.jsonc')}` },
+    ]);
     at.removed();
     expect(pluginsIn('opencode.jsonc')).toEqual(['theirs']);
     expect(existsSync(config())).toBe(false);
@@ -252,6 +271,6 @@ describe('the check of the plugin', () => {
   test('forgets what went wrong long ago', async () => {
     await withPlugin();
     log('2026-10-22T09:00:00.000Z ERROR plugin: Cannot write it: no room');
-    expect(check()).toMatchObject([{ status: 'ok' }]);
+    expect(await check()).toMatchObject([{ status: 'ok' }]);
   });
 });
