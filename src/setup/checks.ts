@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { isRecord, lookOr, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
-import { pruneOldEvents } from '../database/events.ts';
+import { pruneOldEvents } from '../database/retention.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { parseConfig } from '../settings/all-settings.ts';
