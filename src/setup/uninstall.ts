@@ -70,7 +70,7 @@ const EVENT_NAMES = new RegExp(
 );
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
-  /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
+  /^(settings|apply-settings|apply-CLAUDE|apply-RULES\d|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
 const LOG_NAMES = /^(hooks|runs|opencode)\.log(\.|$)|^unread\.json$/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db|^catch-up-\w+\.lock/;
 const RUN_AGAIN = 'Correct that and run the command again.';
@@ -153,7 +153,7 @@ function appliedThatStays({ paths, dryRun }: Uninstall): string[] {
     .filter(({ type, path }) => type !== 'hook' && existsSync(path))
     .map(({ id, type, path }) => {
       const advice = dryRun ? `take it back first: self-generation undo ${id}` : 'remove it there by hand';
-      return `The ${type === 'skill' ? 'command' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
+      return `The ${type === 'skill' ? 'skill' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
     });
 }
 
