@@ -4,7 +4,7 @@ import type { ClientName } from '../core/client-name.ts';
 import { isRecord, lookOr, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
-import { pruneOldEvents } from '../database/events.ts';
+import { pruneOldEvents } from '../database/retention.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { parseConfig } from '../settings/all-settings.ts';

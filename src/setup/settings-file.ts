@@ -152,10 +152,15 @@ export function appliedEntry(id: string, timeoutSeconds: number, invocation: Inv
 /** `args`: words that no shell would take apart. */
 function entryOf(args: readonly string[], timeout: number, { binary, form, platform }: Invocation): Json {
   if (form === 'exec') return { type: 'command', command: binary, args, timeout };
+  return { type: 'command', command: commandLine(binary, args, platform), timeout };
+}
+
+/** The line by which a shell starts the program. `args`: words that no shell would take apart. */
+export function commandLine(binary: string, args: readonly string[], platform: string): string {
   // On Windows the line is read by a POSIX shell or by cmd.exe: both take forward slashes inside double quotes.
   const quoted =
     platform === 'win32' ? `"${binary.replaceAll('\\', '/')}"` : `'${binary.replaceAll("'", `'\\''`)}'`;
-  return { type: 'command', command: [quoted, ...args].join(' '), timeout };
+  return [quoted, ...args].join(' ');
 }
 
 /** A hook as a client has to know it. */
