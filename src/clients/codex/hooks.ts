@@ -1,11 +1,4 @@
-import {
-  asRecord,
-  isRecord,
-  type Json,
-  parseJson,
-  readRecords,
-  readString,
-} from '../../core/guards.ts';
+import { asRecord, isRecord, type Json, parseJson, readRecords, readString } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import type { RunCommand } from '../../system/run-command.ts';
 
