@@ -24,7 +24,7 @@ import {
 } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
-import type { Registering } from './clients/client-setup.ts';
+import type { Approves, Registering } from './clients/client-setup.ts';
 import {
   type ClientChoices,
   type ClientReport,
@@ -74,6 +74,8 @@ export type InstallOptions = {
   readonly mcp?: McpRequest | undefined;
   /** Which clients are to be set up; of the others those that are there. */
   readonly clients?: ClientChoices;
+  /** Asks whether Codex may run our hooks; undefined: the user is told to approve them there. */
+  readonly approves?: Approves | undefined;
   /** `X.Y.Z`: taken instead of asking the client. */
   readonly clientVersion?: string | undefined;
   readonly run: RunCommand;
@@ -150,7 +152,8 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       : [];
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
     const registering: Registering = {
-      ...{ place, earlier, work, now, run: options.run, written: [], plugin: registration.plugin },
+      ...{ place, earlier, work, now, run: options.run, approves: options.approves, written: [] },
+      plugin: registration.plugin,
       holdsOurs: holderOfOurs(place, earlier),
     };
     const { records, directories: made, ...mcp } = registerMcp(options.mcp, registering);

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Node } from 'jsonc-parser';
 import { type ClientFeatures, isKnownToAll } from '../clients/claude/setup.ts';
+import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
 import { asRecord, isRecord, type Json, lookOr } from '../core/guards.ts';
 import {
   HOOKS,
@@ -31,7 +32,7 @@ import {
 } from './json-file.ts';
 import type { Place } from './manifest.ts';
 
-/** Our hooks in Claude Code's settings.json: how an entry is recognised and written, text in and text out. */
+/** Our hooks in Claude Code's settings.json, and in Codex' hooks.json: how an entry is recognised and written, text in and text out. */
 
 /** By what an entry of settings.json is known to be ours, or the predecessor's. */
 export type Owner = {
@@ -52,6 +53,8 @@ export type Invocation = {
   readonly platform: string;
   /** The client can start a hook without waiting for it. */
   readonly knowsAsync?: boolean;
+  /** What a hook is told of who calls it; nothing by Claude Code. */
+  readonly caller?: ClientName;
 };
 
 /** One of the product's own hooks, in today's form or as the predecessor registered it. */
@@ -81,7 +84,8 @@ export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undef
   const known = (name: string | undefined) => HOOKS.find((hook) => hook.name === name)?.name;
   const [program = '', first = '', second, third = ''] = words;
   if (first === 'hook' && owner.binaries.some((binary) => samePath(binary, program))) {
-    const name = words.length === 3 ? known(second) : undefined;
+    const isFromCaller = words.length === 4 && CLIENT_NAMES.includes(third);
+    const name = words.length === 3 || isFromCaller ? known(second) : undefined;
     if (name !== undefined) return { kind: 'ours', name };
     const isApplied = second === 'applied' || second === 'script'; // As earlier versions called it.
     if (words.length === 4 && isApplied && SUGGESTION_ID.test(third)) return { kind: 'applied', id: third };
@@ -133,7 +137,9 @@ export function wantedEntry(
   hook: Pick<Hook, 'name' | 'timeoutSeconds' | 'isAsync' | 'wakes'>,
   invocation: Invocation,
 ): Json {
-  const entry = entryOf(['hook', hook.name], hook.timeoutSeconds, invocation);
+  const { caller } = invocation;
+  const words = ['hook', hook.name, ...(caller === undefined ? [] : [caller])];
+  const entry = entryOf(words, hook.timeoutSeconds, invocation);
   if (!hook.isAsync || !invocation.knowsAsync) return entry;
   return { ...entry, async: true, ...(hook.wakes && { asyncRewake: true }) };
 }
@@ -169,7 +175,10 @@ export function enabledPlugin(text: string): string | undefined {
     .find((name) => name.startsWith(`${PLUGIN_NAME}@`));
 }
 
-export type Registration = Owner & Invocation & { readonly hooks: readonly Hook[] };
+/** A hook as a client has to know it. */
+export type RegisteredHook = Omit<Hook, 'handler'>;
+
+export type Registration = Owner & Invocation & { readonly hooks: readonly RegisteredHook[] };
 
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
 export type FoundEntry = RecognisedHook & { readonly event: string };
