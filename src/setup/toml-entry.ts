@@ -90,10 +90,11 @@ function withTable(text: string, path: TomlPath, table: Json | undefined): strin
   return undefined;
 }
 
-/** The value with another table in that place, or without it; a holder that holds nothing else goes with it. */
+/** The value with another table in that place, or without it; a holder that holds nothing else goes with it. @throws Refused */
 function valueWith(value: Json, [key = '', ...path]: TomlPath, table: unknown): Json {
   const { [key]: held, ...others } = value;
   if (path.length === 0) return table === undefined ? others : { ...others, [key]: table };
+  if (held !== undefined && !isRecord(held)) throw new Refused(`"${key}" is no table; correct it there`);
   const kept = valueWith(asRecord(held), path, table);
   return Object.keys(kept).length === 0 ? others : { ...others, [key]: kept };
 }
