@@ -22,13 +22,22 @@ import {
   performSteps,
   planRestore,
   RefusedRemoval,
+  readText,
   type SetupStep,
   type Work,
 } from './file-plan.ts';
 import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
 import { type Failure, locate, type Manifest, type Place, readManifest } from './manifest.ts';
-import { hasHook, hookRemoval, type Owner, ownerOf, recogniseEntry, SCRIPT_FILE } from './settings-file.ts';
+import {
+  enabledPlugin,
+  hasHook,
+  hookRemoval,
+  type Owner,
+  ownerOf,
+  recogniseEntry,
+  SCRIPT_FILE,
+} from './settings-file.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;
@@ -103,6 +112,8 @@ export function uninstall(options: UninstallOptions): UninstallReport {
       for (const temporary of temporariesOf(path)) remove(temporary, 'data', removal);
     steps.push(...keptFiles(files, place, manifest));
     if (files.some((file) => bringsPredecessorBack(file, owner))) warnings.push(PREDECESSOR_BACK);
+    const plugin = enabledPlugin(readText(place.settings) ?? '');
+    if (plugin !== undefined) warnings.push(pluginStays(plugin));
     removeInstalled(removal);
     if (purge) purgeHome(removal);
     else reportKept(removal);
@@ -116,6 +127,11 @@ export function uninstall(options: UninstallOptions): UninstallReport {
       'the hooks';
     return failed(`take ${ours} out of "${path}"`, error.message);
   }
+}
+
+/** What starts nothing any more. */
+function pluginStays(plugin: string): string {
+  return `The plugin ${plugin} stays in Claude Code, and does nothing without the program. To remove it: claude plugin uninstall ${plugin}`;
 }
 
 /** A database that cannot be read must not keep the program on the machine. */
