@@ -210,7 +210,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
   }
   const print = (line: string) => context.stdout(`${line}\n`);
   const { bold } = context.colours;
-  const { upToDate, steps, events, hooks, warnings, mcp } = report;
+  const { upToDate, steps, events, plugin, hooks, warnings, mcp } = report;
   if (upToDate) print(bold('Already installed, up to date.'));
   else if (flags.dryRun) print(bold('Nothing was changed. Install would do this:'));
   else print(bold('Installed self-generation.'));
@@ -218,6 +218,8 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
   if (!upToDate && !flags.dryRun) {
     const count = `${events.length} hooks${hooks === 'per-call' ? ', one for each call,' : ''}`;
     if (events.length > 0) print(`${count} run in every new Claude Code session.`);
+    if (plugin !== undefined)
+      print(`The plugin ${plugin} brings hooks and MCP server to Claude Code, so install adds neither.`);
     const others = report.clients.filter(({ isSetUp }) => isSetUp).map(({ client }) => client);
     if (others.length > 0) print(`New sessions of ${titlesOf(others)} have what was learned.`);
     print('Check with "self-generation doctor".');

@@ -88,6 +88,8 @@ export type InstallReport =
       readonly steps: readonly SetupStep[];
       readonly warnings: readonly string[];
       readonly events: readonly HookEventName[];
+      /** The plugin of Claude Code that runs the hooks, so that none is registered. */
+      readonly plugin: string | undefined;
       readonly hooks: HookMode;
       readonly clientVersion: string | undefined;
       readonly mcp: McpReport;
@@ -125,9 +127,9 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     const mode = options.hooks ?? hookModeIn(earlier);
     const isConfigured = existsSync(paths.config);
     const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(paths).announce.wake;
-    const registration = registrationFor(place, features, { mode, wakes: wake === 'on' });
     const isClaude = clients.includes('claude');
     const text = isClaude ? readText(place.settings) : undefined;
+    const registration = registrationFor(place, features, { mode, wakes: wake === 'on', text });
     if (isClaude) registerHooks(text, registration); // Refuses before anything is changed.
     const ownsHome = isMissingOrEmpty(paths.home);
     const directories = makeDirectories(paths, work);
@@ -151,6 +153,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
     const registering: Registering = {
       ...{ place, earlier, work, now, run: options.run, approves: options.approves, written: [] },
+      plugin: registration.plugin,
       holdsOurs: holderOfOurs(place, earlier),
     };
     const { records, directories: made, ...mcp } = registerMcp(options.mcp, registering);
@@ -188,6 +191,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
           what === 'config' && change === 'unchanged' && note ? [`${paths.config}: ${note}`] : [],
         ),
       ],
+      plugin: registration.plugin,
       events: isClaude ? registration.hooks.map(({ event }) => event) : [],
       hooks: mode,
       clientVersion,

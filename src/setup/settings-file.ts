@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Node } from 'jsonc-parser';
 import { type ClientFeatures, isKnownToAll } from '../clients/claude/setup.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { asRecord, isRecord, type Json } from '../core/guards.ts';
+import { asRecord, isRecord, type Json, lookOr } from '../core/guards.ts';
 import {
   HOOKS,
   type Hook,
@@ -163,6 +163,18 @@ export function commandLine(binary: string, args: readonly string[], platform: s
   return [quoted, ...args].join(' ');
 }
 
+/** What our plugin of Claude Code is called. */
+export const PLUGIN_NAME = 'self-generation';
+
+/** Under which name, `self-generation@MARKETPLACE`, a settings text switches our plugin on; undefined where it does not. */
+export function enabledPlugin(text: string): string | undefined {
+  const plugins = lookOr(() => propertyValue(parseDocument(text).root, 'enabledPlugins'), undefined);
+  return properties(plugins)
+    .filter((property) => jsonOf(property.children?.[1]) === true)
+    .map(keyOf)
+    .find((name) => name.startsWith(`${PLUGIN_NAME}@`));
+}
+
 /** A hook as a client has to know it. */
 export type RegisteredHook = Omit<Hook, 'handler'>;
 
@@ -183,15 +195,23 @@ const STEPS_MAX = 10_000;
 export function registrationFor(
   place: Place,
   features: ClientFeatures,
-  /** `wakes`: whether a session is woken when a background run of its own has something to tell. */
-  { mode, wakes }: { readonly mode: HookMode; readonly wakes: boolean },
-): Registration {
+  /** `wakes`: whether a session is woken when a background run of its own has something to tell; `text`: the settings. */
+  {
+    mode,
+    wakes,
+    text = '',
+  }: { readonly mode: HookMode; readonly wakes: boolean; readonly text?: string | undefined },
+): Registration & { readonly plugin: string | undefined } {
+  // It hands no single call to a hook, and is new enough for everything else.
+  const plugin = mode === 'session' ? enabledPlugin(text) : undefined;
+  const hooks = plugin === undefined ? hooksIn(mode) : [];
   return {
     ...ownerOf(place),
     binary: place.paths.binary,
     form: features.execForm ? 'exec' : 'shell',
     knowsAsync: features.asyncHooks,
-    hooks: hooksIn(mode).filter(
+    plugin,
+    hooks: hooks.filter(
       (hook) => features.events.includes(hook.event) && (!hook.wakes || (wakes && features.asyncHooks)),
     ),
   };
@@ -258,8 +278,9 @@ export function registerApplied(
   const ours = ownEntries(parsed.root, owner).filter(({ kind }) => kind === 'ours');
   const model =
     ours.find(({ event }) => event === hook.event) ?? (isKnownToAll(hook.event) ? ours[0] : undefined);
-  if (model === undefined) throw new Refused(`no hook of ours stands under "${hook.event}"`);
-  const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
+  if (model === undefined && enabledPlugin(text) === undefined)
+    throw new Refused(`no hook of ours stands under "${hook.event}"`);
+  const form = model !== undefined && asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
   const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
   const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
   if (standing.length === 0) return appendGroup(parsed, hook, wanted);

@@ -60,6 +60,8 @@ export type Registering = {
   readonly approves?: Approves | undefined;
   /** Whether a text of this file holds anything of ours. */
   readonly holdsOurs: (path: string, text: string) => boolean;
+  /** Our plugin of Claude Code, where it is switched on: it brings hooks and the MCP server. */
+  readonly plugin: string | undefined;
   /** Records of what this install has written so far; one file may have several. */
   readonly written: FileRecord[];
 };
