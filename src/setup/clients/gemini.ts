@@ -1,13 +1,12 @@
-import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { clientNamed } from '../../clients/clients.ts';
 import { MCP_SERVER_NAME } from '../../clients/tools.ts';
-import type { Json } from '../../core/guards.ts';
+import { asRecord, type Json, lookOr, readRecord } from '../../core/guards.ts';
 import { isAbsolutePath, VERSION } from '../../core/state-paths.ts';
 import { type HookName, hookByName } from '../../hooks/hooks.ts';
-import { readPlainFile } from '../../system/files.ts';
-import { ok, warning } from '../checks.ts';
+import { lastSeenOf, ok, warning } from '../checks.ts';
 import { Refused, readText } from '../file-plan.ts';
+import { jsonOf, parseDocument } from '../json-file.ts';
 import type { Place } from '../manifest.ts';
 import { commandLine } from '../settings-file.ts';
 import { type ClientSetup, userOf } from './client-setup.ts';
@@ -85,13 +84,12 @@ export const gemini: ClientSetup = {
     );
     if (differing.length > 0)
       return differing.map(({ path }) => warning(`${path} is not as this version would write it`, remedy));
-    const [first] = records;
-    const seen = Object.values(EVENTS).flatMap(({ hook }) => {
-      const mark = `${paths.heartbeats}/gemini-${hookByName(hook)?.event}`;
-      return existsSync(mark) ? [readPlainFile(mark).toString().trim()] : [];
-    });
-    const last = seen.sort().at(-1);
-    const ran = last === undefined ? 'none of its hooks has run yet' : `its hooks ran last at ${last}`;
-    return [ok(`has the extension in ${dirname(first?.path ?? '')}; ${ran}`)];
+    const { path } = clientNamed('gemini').server.place(userOf(place));
+    const settings = lookOr(() => jsonOf(parseDocument(readText(path) ?? '').root), undefined);
+    if (readRecord(asRecord(settings), 'hooksConfig').enabled === false)
+      return [warning(`hooksConfig.enabled is false in ${path}: none of its hooks runs`, 'Remove that line')];
+    const seen = lastSeenOf('gemini', paths);
+    const ran = seen === null ? 'none of its hooks has run yet' : `a hook of it ran last at ${seen}`;
+    return [ok(`has the extension in ${extensionIn(place)}; ${ran}`)];
   },
 };

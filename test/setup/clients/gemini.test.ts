@@ -126,7 +126,13 @@ describe('the check of Gemini CLI', () => {
     expect(await check()).toMatchObject([{ name: 'Gemini CLI', status: 'ok' }]);
     expect((await check())[0]?.detail).toContain('none of its hooks has run yet');
     putFile(at.state('heartbeats', 'gemini-Stop'), '2026-11-22T09:00:00.000Z');
-    expect((await check())[0]?.detail).toContain('ran last at 2026-11-22T09:00:00.000Z');
+    expect((await check())[0]?.detail).toContain('a hook of it ran last at 2026-11-22T09:00:00.000Z');
+  });
+
+  test('warns where its hooks are switched off', async () => {
+    await installed();
+    putFile(at.inHome('.gemini', 'settings.json'), '{ // mine\n "hooksConfig": { "enabled": false } }');
+    expect(await check()).toMatchObject([{ status: 'warning', remedy: 'Remove that line' }]);
   });
 
   test('warns of a file that is gone or another', async () => {
