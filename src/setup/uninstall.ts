@@ -22,13 +22,22 @@ import {
   performSteps,
   planRestore,
   RefusedRemoval,
+  readText,
   type SetupStep,
   type Work,
 } from './file-plan.ts';
 import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
 import { type Failure, locate, type Manifest, type Place, readManifest } from './manifest.ts';
-import { hasHook, hookRemoval, type Owner, ownerOf, recogniseEntry, SCRIPT_FILE } from './settings-file.ts';
+import {
+  enabledPlugin,
+  hasHook,
+  hookRemoval,
+  type Owner,
+  ownerOf,
+  recogniseEntry,
+  SCRIPT_FILE,
+} from './settings-file.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;
@@ -56,12 +65,17 @@ const ENTRIES_MAX = 10_000;
 /** What our directory is called where no variable says otherwise. */
 const OWN_NAME = '.self-generation';
 const TASK_NAMES = /^[0-9a-z]{1,4}\.json$/;
+/** In the words of a failure, what is taken out of a file. */
+const OURS: Partial<Readonly<Record<SetupStep['what'], string>>> = {
+  ...{ mcp: 'the MCP server', plugin: 'the plugin', extension: 'the extension' },
+  approval: 'the approval of the hooks',
+};
 const EVENT_NAMES = new RegExp(
   `^(?:(?:${CLIENT_NAMES.join('|')})-)?(?:${HOOKS.map((hook) => hook.event).join('|')})$`,
 );
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
-  /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
+  /^(settings|apply-settings|apply-CLAUDE|apply-RULES\d|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
 const LOG_NAMES = /^(hooks|runs|opencode)\.log(\.|$)|^unread\.json$/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db|^catch-up-\w+\.lock/;
 const RUN_AGAIN = 'Correct that and run the command again.';
@@ -103,6 +117,8 @@ export function uninstall(options: UninstallOptions): UninstallReport {
       for (const temporary of temporariesOf(path)) remove(temporary, 'data', removal);
     steps.push(...keptFiles(files, place, manifest));
     if (files.some((file) => bringsPredecessorBack(file, owner))) warnings.push(PREDECESSOR_BACK);
+    const plugin = enabledPlugin(readText(place.settings) ?? '');
+    if (plugin !== undefined) warnings.push(pluginStays(plugin));
     removeInstalled(removal);
     if (purge) purgeHome(removal);
     else reportKept(removal);
@@ -111,11 +127,13 @@ export function uninstall(options: UninstallOptions): UninstallReport {
   } catch (error) {
     if (!(error instanceof RefusedRemoval)) return failed('uninstall', reasonOf(error));
     const { what, path } = error.file;
-    const ours =
-      { mcp: 'the MCP server', plugin: 'the plugin', extension: 'the extension' }[String(what)] ??
-      'the hooks';
-    return failed(`take ${ours} out of "${path}"`, error.message);
+    return failed(`take ${OURS[what] ?? 'the hooks'} out of "${path}"`, error.message);
   }
+}
+
+/** What starts nothing any more. */
+function pluginStays(plugin: string): string {
+  return `The plugin ${plugin} stays in Claude Code, and does nothing without the program. To remove it: claude plugin uninstall ${plugin}`;
 }
 
 /** A database that cannot be read must not keep the program on the machine. */
@@ -137,7 +155,7 @@ function appliedThatStays({ paths, dryRun }: Uninstall): string[] {
     .filter(({ type, path }) => type !== 'hook' && existsSync(path))
     .map(({ id, type, path }) => {
       const advice = dryRun ? `take it back first: self-generation undo ${id}` : 'remove it there by hand';
-      return `The ${type === 'skill' ? 'command' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
+      return `The ${type === 'skill' ? 'skill' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
     });
 }
 
