@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownPackage, releasesOf } from '../../scripts/build.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type ProcessResult, runProgram } from '../support/hook-process.ts';
 import { canRun, notTested, ROOT } from '../support/program.ts';
@@ -299,4 +300,10 @@ describe('shellcheck', () => {
     expect(check(text)).toBe('');
     expect(check(`${text}rm -rf $HOME/$1\n`)).toContain('SC2086');
   });
+});
+
+test('both scripts take releases from where package.json says that the repository is', () => {
+  const published = releasesOf(ownPackage()) ?? '';
+  expect(readFileSync(SCRIPT, 'utf8')).toContain(`\nRELEASES='${published}'\n`);
+  expect(readFileSync(join(ROOT, 'scripts/install.ps1'), 'utf8')).toContain(`\n$Releases = '${published}'\n`);
 });
