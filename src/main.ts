@@ -56,5 +56,6 @@ if (isCalled('supervise', 3)) {
 else if (isOfUser) {
   await (await import('./suggestions/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
   process.exit(0);
-} else if (isCalled('mcp', 1)) await (await import('./mcp/serve.ts')).serveMcp();
+} else if (isCalled('mcp', 1) || (isCalled('mcp', 2) && words[1] === '--knowledge'))
+  await (await import('./mcp/serve.ts')).serveMcp(words.length === 1);
 else process.exitCode = await (await loadCommands()).runCli(words);

@@ -312,6 +312,7 @@ describe('rule 7: texts of others leave through core/inert-text.ts', () => {
 
   test('in src/', () => {
     expect(filesWith(CONTEXT)).toEqual([
+      'hooks/callers/gemini.ts',
       'hooks/decision.ts',
       'hooks/invocation.ts',
       'prune/opencode/knowledge.ts',
@@ -325,9 +326,11 @@ describe('rule 7: texts of others leave through core/inert-text.ts', () => {
       'hooks/subagent-context.ts',
       'hooks/write-path.ts',
     ]);
-    // That one puts a reply before announcements, which are framed by the text of their delivery.
+    // One puts a reply before announcements, which are framed by the text of their delivery; a known error is framed in its text.
+    const handingOn = ['hooks/write-path.ts', 'hooks/error-logger.ts'];
     const framing = filesWith(/\bframed\(/);
-    for (const file of replies) if (file !== 'hooks/write-path.ts') expect(framing).toContain(file);
+    for (const file of [...replies, 'hooks/told-error.ts', 'mcp/known-errors.ts'])
+      if (!handingOn.includes(file)) expect(framing).toContain(file);
     expect(filesWith(/\binertLines\(/)).toEqual(
       expect.arrayContaining([
         'runs/model/announcement.ts',

@@ -48,7 +48,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   conversation: ['conversation', 'suggestions/model', ...WITH_RUNS],
   orchestrate: ['orchestrate', 'conversation', ...WITH_RUNS],
   mcp: [
-    ...['mcp', 'orchestrate', 'conversation', 'runs', 'clients', 'system', 'core', 'node:'],
+    ...['mcp', 'orchestrate', 'conversation', 'runs', 'clients', 'hooks', 'lessons', ...BASE, 'node:'],
     ...['@modelcontextprotocol/sdk', 'zod'],
   ],
   cli: [

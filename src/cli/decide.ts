@@ -1,16 +1,19 @@
 import type { Command } from 'commander';
+import type { ClientName } from '../core/client-name.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
 import { takeBackLesson } from '../lessons/store/model-lessons.ts';
+import { READING_CLIENTS } from '../setup/clients/agent-files.ts';
 import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
 import { locate, type Place } from '../setup/manifest.ts';
 import { planApply, planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
-import { carryOut, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
+import { carryOut, filesOf, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
 import { describeDeclaration, type Suggestion } from '../suggestions/model/suggestion.ts';
 import {
   type CliContext,
   type CliState,
+  choice,
   EXIT,
   endCommand,
   fail,
@@ -29,21 +32,23 @@ import { pickSuggestion } from './suggestions.ts';
 type Flags = { readonly yes?: true; readonly json?: true };
 
 const APPLY_EXAMPLES = `
-A rule goes into .claude/CLAUDE.md of its project, between two marks of ours; a skill becomes
-.claude/commands/<name>.md; a hook is registered in Claude Code's settings and answered by this program: it tells a text or
+A rule goes between two marks of ours into what agents read in every session: .claude/CLAUDE.md, AGENTS.md or GEMINI.md of
+its project, those of the clients that are set up and have one; a skill becomes skills/<name>/SKILL.md in .claude, or in
+.agents, which the other clients read; a hook is registered in Claude Code's settings and answered by this program: it tells a text or
 denies a call, and contains no code. A lesson goes into no file: agents are told it when its error happens. A diff is shown
 first. No file of yours is overwritten, and "undo" takes exactly this back.
 
 Examples:
   $ self-generation apply 1                       the first that "self-generation suggestions" lists
   $ self-generation apply s1a2b --global          for all projects
+  $ self-generation apply 2 --client codex        into what Codex reads, whatever is there
   $ self-generation apply 2 --yes                 do not ask
 
 A person decides: where an agent of Claude Code, Codex, Gemini or OpenCode seems to run this, it is refused, also with --yes.
 
 Exit codes: 0 applied or there already, 1 refused or failed, 2 wrong usage, 3 not found or ambiguous.`;
 
-type ApplyFlags = Flags & { readonly global?: true };
+type ApplyFlags = Flags & { readonly global?: true; readonly client?: ClientName };
 
 /** `apply`: puts a suggestion where it takes effect. */
 export function applyCommand(context: CliContext): Command {
@@ -51,13 +56,17 @@ export function applyCommand(context: CliContext): Command {
     .description('apply a suggestion; shows a diff and asks first')
     .argument('<ID|N>', 'the beginning of its id, or its number in "suggestions"')
     .option('--global', 'for all projects')
+    .addOption(choice('--client <NAME>', 'a rule or a skill: for this client alone', READING_CLIENTS))
     .option('--yes', 'do not ask')
     .option('--json', 'print the outcome as JSON; needs --yes to change anything')
     .addHelpText('after', APPLY_EXAMPLES)
     .action((word: string, flags: ApplyFlags) =>
-      decideOn(word, 'apply', flags, context, (report, state) =>
-        report.suggestion.type === 'lesson' ? applyLesson(report, state) : applyFiles(report, flags, state),
-      ),
+      decideOn(word, 'apply', flags, context, (report, state) => {
+        const { type } = report.suggestion;
+        if (flags.client !== undefined && type !== 'claude_md' && type !== 'skill')
+          return report.refuse('a client can be named for a rule or a skill only');
+        return type === 'lesson' ? applyLesson(report, state) : applyFiles(report, flags, state);
+      }),
     );
 }
 
@@ -68,7 +77,7 @@ async function applyFiles(report: DecisionReport, flags: ApplyFlags, { paths, co
   const project = projectHere(paths, context);
   const plan = planApply(suggestion, {
     ...{ project, place, language: config.language, now: context.now, earlier: listEarlier(paths) },
-    scope: flags.global ? 'global' : 'own',
+    ...{ scope: flags.global ? 'global' : 'own', client: flags.client },
   });
   report.sayHeading();
   if (type === 'hook' && details.hook !== undefined) {
@@ -92,13 +101,15 @@ async function applyFiles(report: DecisionReport, flags: ApplyFlags, { paths, co
   const own = { project: suggestion.project, projectPath };
   const event = { scope, ...(scope === 'project' && projectPath !== '' ? own : here) };
   carryOut({ suggestion, verdict: { kind: 'applied', applied }, change, event }, paths, context.now());
+  const written = filesOf(applied).map((file) => file.path);
+  const where = written.join(' and ');
   const registered = `the hook is registered in ${applied.path} for new sessions.`;
   const effects = {
-    skill: `the command is in ${applied.path}.`,
-    claude_md: `the rule is in ${applied.path}.`,
+    skill: `the skill is in ${where}.`,
+    claude_md: `the rule is in ${where}.`,
   };
   report.sayApplied({ declaration: registered, hook: registered, ...effects }[applied.kind]);
-  report.end('applied', { scope, path: applied.path });
+  report.end('applied', { scope, path: applied.path, ...(written.length > 1 && { paths: written }) });
 }
 
 /** From then on agents are told it when its error happens, and sub-agents of its project when they start. */

@@ -26,7 +26,15 @@ import { titlesOf } from '../setup/mcp-registration.ts';
 import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
 import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
-import { type CliContext, choice, EXIT, type Given, keepFromAgent, newCommand } from './context.ts';
+import {
+  type CliContext,
+  choice,
+  EXIT,
+  type Given,
+  keepFromAgent,
+  newCommand,
+  objectionToAgent,
+} from './context.ts';
 import { printJson } from './output.ts';
 import { trialWords } from './proof/words.ts';
 
@@ -40,6 +48,7 @@ type Flags = Given<'dryRun' | 'json'> & {
   readonly holdOut?: HoldOut;
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
+  readonly trustCodexHooks?: true;
 } & ClientChoices;
 
 const EXAMPLES = `
@@ -55,6 +64,7 @@ Examples:
   $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts
   $ self-generation install --mcp                      also the MCP server, for background sub-agents
   $ self-generation install --mcp claude codex         with these clients only
+  $ self-generation install --trust-codex-hooks        approve our hooks of Codex, which you would do there by /hooks
   $ self-generation install --no-opencode              what OpenCode has of ours stays as it is
   $ self-generation install --no-claude --opencode     OpenCode alone, also where it is not seen
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
@@ -88,6 +98,7 @@ export function installCommand(context: CliContext): Command {
     .addOption(choice('--hold-out <HOW>', HOLD_OUT, ['trial', 'low', 'off']))
     .addOption(choice('--hooks <MODE>', hooks, HOOK_MODES))
     .addOption(choice('--mcp [CLIENTS...]', mcp, CLIENT_NAMES))
+    .option('--trust-codex-hooks', 'approve our hooks of Codex, which it asks you for by /hooks')
     .option('--dry-run', 'change nothing, show what would be changed')
     .option('--json', 'print the report as JSON')
     .addHelpText('after', EXAMPLES)
@@ -100,6 +111,7 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
   if (choosesModel) keepFromAgent('choose what a model does', 'install …', context);
   if (flags.holdOut !== undefined)
     keepFromAgent('choose what agents are not told', 'install --hold-out …', context);
+  if (flags.trustCodexHooks) keepFromAgent('approve hooks', 'install --trust-codex-hooks', context);
   const paths = statePaths(env, platform);
   const mayAsk = context.isInteractive && !flags.json && !flags.dryRun;
   let { lessons, wake, holdOut } = flags;
@@ -126,6 +138,7 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
     clients: Object.fromEntries(choices.filter(([, choice]) => choice !== undefined)),
     analysisOnSessionEnd: analyse && analyse === 'yes',
     lessonsModel: lessons,
+    approves: flags.trustCodexHooks ? async () => true : mayAsk ? approver(context) : undefined,
     mcp: mcp === true ? 'all' : mcp,
   });
   if (flags.json) printJson(report, context);
@@ -136,6 +149,17 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
     report.clients.some(({ refused }) => refused)
   )
     context.setExitCode(EXIT.failed);
+}
+
+/** Asks the user for what Codex would ask: no agent is asked, which may have a terminal as well. */
+function approver(context: CliContext): ((hooks: readonly string[]) => Promise<boolean>) | undefined {
+  if (objectionToAgent('install', context) !== undefined) return undefined;
+  return (hooks) => {
+    const list = hooks.map((hook) => `  ${hook}\n`).join('');
+    return context.confirm(
+      `Codex runs a hook only when you have approved it, there by /hooks, or here and now:\n${list}May it run these?`,
+    );
+  };
 }
 
 /** Nobody has said yet how much is held out. */
@@ -186,7 +210,7 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
   }
   const print = (line: string) => context.stdout(`${line}\n`);
   const { bold } = context.colours;
-  const { upToDate, steps, events, hooks, warnings, mcp } = report;
+  const { upToDate, steps, events, plugin, hooks, warnings, mcp } = report;
   if (upToDate) print(bold('Already installed, up to date.'));
   else if (flags.dryRun) print(bold('Nothing was changed. Install would do this:'));
   else print(bold('Installed self-generation.'));
@@ -194,6 +218,8 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
   if (!upToDate && !flags.dryRun) {
     const count = `${events.length} hooks${hooks === 'per-call' ? ', one for each call,' : ''}`;
     if (events.length > 0) print(`${count} run in every new Claude Code session.`);
+    if (plugin !== undefined)
+      print(`The plugin ${plugin} brings hooks and MCP server to Claude Code, so install adds neither.`);
     const others = report.clients.filter(({ isSetUp }) => isSetUp).map(({ client }) => client);
     if (others.length > 0) print(`New sessions of ${titlesOf(others)} have what was learned.`);
     print('Check with "self-generation doctor".');

@@ -209,9 +209,11 @@ type PromptHook = {
 
 /** Returns the answer to this prompt, also when the command fails; undefined when the prompt is none of our commands. */
 export async function answerPrompt(prompt: string, run: PromptHook): Promise<string | undefined> {
-  const [, name, typed = ''] = /^\/(subagents|stop)(?:\s+(.*))?$/s.exec(prompt.trim()) ?? [];
+  const [, plugin, name, typed = ''] =
+    /^\/(self-generation:)?(subagents|stop)(?:\s+(.*))?$/s.exec(prompt.trim()) ?? [];
   const cwd = run.event.cwd ?? run.paths.home;
-  if (name === undefined || !isOurs(name as CommandName, cwd, run.env)) return undefined;
+  const isKnown = plugin !== undefined || isOurs(name as CommandName, cwd, run.env);
+  if (name === undefined || !isKnown) return undefined;
   let said = '';
   const say = (text: string) => {
     said += text;

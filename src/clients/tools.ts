@@ -89,6 +89,8 @@ const FILE_TOOLS = new Set(['Read', 'Write', 'Edit']);
 export function hookCalls({ tool, input }: HookCall): HookCall[] {
   if (policyName(tool) === 'apply_patch') return patchedFiles(input);
   const name = NAMES[policyName(tool)] ?? tool;
+  // Codex has a tool of the shell's name that runs JavaScript: its commands are calls of their own.
+  if (name === 'Bash' && commandIn(input) === undefined) return [{ tool, input }];
   if (name === 'Bash') {
     const isInBackground = input.is_background === true ? { run_in_background: true } : {};
     return [{ tool: name, input: { ...input, ...isInBackground, command: commandIn(input) } }];

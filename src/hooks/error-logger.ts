@@ -1,23 +1,19 @@
 import type { Telling } from '../benefit/model/telling.ts';
 import { groupFingerprint } from '../benefit/model/telling.ts';
 import { isRecord, lookOr, parseJson, readString } from '../core/guards.ts';
-import { framed, inertText, isInstructionShaped } from '../core/inert-text.ts';
 import { redactSecrets } from '../core/redact.ts';
 import { cleanText } from '../core/text.ts';
-import { messagesIn, resolutionText } from '../core/told-texts.ts';
 import { readTree, toss } from '../database/hold-out.ts';
 import { isOwnCommand } from '../lessons/command.ts';
 import { wasDecided } from '../lessons/store/seen-errors.ts';
 import { type HookContext, NOTHING, originOf, type Reply, type ToolError } from './decision.ts';
 import { type HookEventOf, readToolCall } from './event.ts';
 import { BRIEF_CATCH_UP, type Handler } from './invocation.ts';
-import { sessionMessagesIn } from './session-analyzer.ts';
+import { toldError } from './told-error.ts';
 import { toolError } from './tool-call.ts';
 
-const FIX_LENGTH_MAX = 300;
-const NAME_LENGTH_MAX = 60;
 /** A client's own rules, logins and interruptions have no lessons. */
-const MAY_BE_KNOWN: ReadonlySet<string | null> = new Set([null, 'finding', 'unclear']);
+export const MAY_BE_KNOWN: ReadonlySet<string | null> = new Set([null, 'finding', 'unclear']);
 /** So much of an error's end is looked at to recognise it. */
 const TAIL_SEARCHED_MAX = 2000;
 
@@ -55,8 +51,8 @@ export const errorLogger: Handler<FailureEvent> = {
   searchesErrors: true,
 };
 
-/** The line that names the error often comes last, behind what is stored. */
-function searchedText({ errorRaw }: ToolError, printed: string): string {
+/** What is compared of an error as it was printed: the line that names it often comes last, behind what is stored. */
+export function searchedText({ errorRaw }: ToolError, printed: string): string {
   if (printed.length <= errorRaw.length) return errorRaw;
   return `${errorRaw}\n${redactSecrets(cleanText(printed.slice(-TAIL_SEARCHED_MAX)))}`;
 }
@@ -84,27 +80,10 @@ function knownFix(error: ToolError, event: FailureEvent, context: HookContext): 
   const tree = db?.isOwn ? readTree(event.sessionId, 'failure', db) : undefined;
   if (tree?.assigned.has(groupFingerprint(group))) return undefined;
   const { language, proof } = context.config;
-  const messages = sessionMessagesIn(language);
-  const words = messagesIn(language);
-  const fix = inertText(resolutionText(known.resolution, words), FIX_LENGTH_MAX);
-  const said = known.said ?? known.errorNormalized;
-  const names = known.differing && [known.differing.known, known.differing.asked];
-  if ([fix, said, ...(names ?? [])].some(isInstructionShaped)) return undefined;
-  const record = [
-    messages.knownErrorText(inertText(said, FIX_LENGTH_MAX)),
-    messages.knownErrorFix(fix + words.from(known.origin)),
-  ];
+  const told = toldError(known, language);
+  if (told === undefined) return undefined;
   const { kind, isPinned } = known;
-  const told = { group, kind, isPinned, text: record.join('\n'), callId: event.toolUseId };
-  const telling = tree && toss(told, proof.holdOut, tree);
-  if (names !== undefined) {
-    const [solved = '', asked = ''] = names.map((name) => inertText(name, NAME_LENGTH_MAX));
-    record.unshift(messages.similarErrorNames(solved, asked));
-  }
-  const [heading, advice] =
-    names === undefined
-      ? [messages.knownError, messages.knownErrorAdvice]
-      : [messages.similarError, messages.similarErrorAdvice];
-  const lines = [heading, framed(record.join('\n'), words.recordNote), advice];
-  return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: lines.join('\n') }, telling };
+  const telling =
+    tree && toss({ group, kind, isPinned, text: told.record, callId: event.toolUseId }, proof.holdOut, tree);
+  return { kbId: known.id, reply: { event: 'PostToolUseFailure', context: told.text }, telling };
 }

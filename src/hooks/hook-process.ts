@@ -21,6 +21,7 @@ import {
   type UnopenedContext,
   writeDecision,
 } from './invocation.ts';
+import { isRunBySettings } from './plugin-caller.ts';
 import { decideSubagentStart } from './subagent-context.ts';
 
 type SubagentStart = HookEventOf<'SubagentStart'>;
@@ -56,6 +57,7 @@ export async function hookProcess(
     if (!isInternal && name !== undefined && name !== HOT_HOOK)
       name = (await chunks.writePath()).hookNameOf(name);
     if (name === undefined && calledAs !== undefined) return 'unknown';
+    if (caller === 'plugin' && isRunBySettings(name ?? '', env, process.platform)) return 'done';
     const input = await reading;
     if (input.kind === 'empty') return 'empty';
     if (paths === undefined || isInternal) return 'done';

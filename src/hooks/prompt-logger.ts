@@ -45,7 +45,8 @@ function storedText(prompt: string): string {
   return cutText(redactSecrets(open), PROMPT_LENGTH_MAX);
 }
 
-const COMMAND = /^\/(?:subagents|stop)(?!\S)/;
+/** As a command of the user's, or of our plugin. */
+const COMMAND = /^\/(?:self-generation:)?(?:subagents|stop)(?!\S)/;
 
 /**
  * A command of ours that the user typed is carried out here, and the prompt goes no further: no model is asked, nothing is

@@ -44,12 +44,16 @@ export function unlessRefused<T extends object>(answer: T): Exclude<T, Refusal> 
 
 const REFUSAL_LENGTH_MAX = 2000;
 
-/** A value as it is sent, all texts inert. `news`: what waited; without a structured part then, beside which Claude Code and Codex hand on nothing. */
-export function valueResult(answer: Json, news: string | undefined): CallToolResult {
+/** What a tool answers: a value, or a text that is inert already, with a frame of its own. */
+export type Answer = Json | string;
+
+/** An answer as it is sent, all texts of a value inert. `news`: what waited; without a structured part then, beside which Claude Code and Codex hand on nothing. */
+export function valueResult(answer: Answer, news: string | undefined): CallToolResult {
+  const behind = news === undefined ? [] : [{ type: 'text' as const, text: news }];
+  if (typeof answer === 'string') return { content: [{ type: 'text', text: answer }, ...behind] };
   const inert = (_key: string, one: unknown) => (typeof one === 'string' ? inertLines(one) : one);
   const value = JSON.parse(JSON.stringify(answer, inert)) as Json;
-  if (news === undefined) return { content: [textBlock(value)], structuredContent: value };
-  return { content: [textBlock(value), { type: 'text', text: news }] };
+  return { content: [textBlock(value), ...behind], ...(news === undefined && { structuredContent: value }) };
 }
 
 /** The result of a call that was refused or has failed. */

@@ -16,6 +16,8 @@ export const MESSAGES_DEFAULT = 200;
 const MESSAGES_IN_LIST_MAX = 20;
 export const LOG_MAX = 200;
 export const LOG_DEFAULT = 20;
+const KNOWN_MAX = 20;
+export const KNOWN_DEFAULT = 5;
 const WAIT_SECONDS_MAX = 600;
 export const WAIT_SECONDS_DEFAULT = 30;
 /** Some clients give a call up after a minute. */
@@ -105,6 +107,13 @@ export const ORCHESTRATE_PARAMETERS = z.strictObject({
 export const WORKLOG_PARAMETERS = z.strictObject({
   number: count(1_000_000, 'Of the orchestration; otherwise the newest.').optional(),
   timeoutSeconds: amount('Wait so long for its end; default 0.').max(WAIT_SECONDS_MAX).optional(),
+});
+
+export const KNOWN_ERRORS_PARAMETERS = z.strictObject({
+  error: word('The very text of a failing call, as printed.').optional(),
+  command: word('With error: the command that failed.').optional(),
+  query: word('Instead of error: words to search for.').optional(),
+  limit: count(KNOWN_MAX, `Of query: how many. Default ${KNOWN_DEFAULT}.`).optional(),
 });
 
 export const LIST_PARAMETERS = z.strictObject({

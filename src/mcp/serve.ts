@@ -9,8 +9,8 @@ import { runsWorld, thisProcess } from '../runs/world.ts';
 import { becomeLongLived } from '../system/process-identity.ts';
 import { complain, newServer } from './server.ts';
 
-/** The MCP server on standard input and output. Resolves when the input has ended and what was begun is done; never ends the process. */
-export async function serveMcp(): Promise<void> {
+/** The MCP server on standard input and output; `hasRuns`: with background runs, not with known errors alone. Resolves when the input has ended and what was begun is done; never ends the process. */
+export async function serveMcp(hasRuns: boolean): Promise<void> {
   const here = thisProcess();
   const world = runsWorld({ ...here, env: withoutEmpty(here.env) });
   if (world === undefined) {
@@ -21,13 +21,13 @@ export async function serveMcp(): Promise<void> {
   becomeLongLived();
   const gone = new AbortController();
   const calls = new Set<Promise<unknown>>();
-  const server = newServer(world, gone.signal, calls);
+  const server = newServer(world, { gone: gone.signal, calls, hasRuns });
   const lines = boundedLines((line) => process.stdout.write(line));
   const ended = connectionEnded(lines);
   await server.connect(new StdioServerTransport(process.stdin.pipe(lines), process.stdout));
-  const stopReconciling = reconcileRegularly(world);
+  const stopReconciling = hasRuns ? reconcileRegularly(world) : undefined;
   await ended;
-  stopReconciling();
+  stopReconciling?.();
   gone.abort();
   await Promise.allSettled(calls);
   await new Promise(setImmediate); // Lets the last answers be written.

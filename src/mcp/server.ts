@@ -8,7 +8,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 import { clientConnecting } from '../clients/clients.ts';
-import { isRecord, type Json, readString, reasonOf } from '../core/guards.ts';
+import { isRecord, readString, reasonOf } from '../core/guards.ts';
 import { VERSION } from '../core/state-paths.ts';
 import {
   acknowledgeDelivery,
@@ -22,8 +22,8 @@ import { reconcileAndArchive } from '../runs/reconcile.ts';
 import { planAround, refuseInside, requesterHere, requesterOf } from '../runs/requester.ts';
 import { agentsFor } from '../runs/spawn.ts';
 import { isInsideRun, type RunsWorld } from '../runs/world.ts';
-import { errorResult, RefusedCall, type ToolCall, valueResult } from './answer.ts';
-import { describeTools, INSTRUCTIONS, toolsFor } from './tools.ts';
+import { type Answer, errorResult, RefusedCall, type ToolCall, valueResult } from './answer.ts';
+import { describeTools, INSTRUCTIONS, KNOWLEDGE_INSTRUCTIONS, KNOWLEDGE_TOOLS, toolsFor } from './tools.ts';
 
 /** Two clients cut an answer that is much longer than this. */
 const PARCEL_LENGTH_MAX = 12_000;
@@ -62,7 +62,7 @@ function newConnection(world: RunsWorld, clientName: string | undefined) {
       for (const owner of onTheWay.splice(0)) acknowledgeDelivery(requester.key, owner, world);
     },
     /** The answer with what waits for this requester; the next call says that it arrived. */
-    withNews: (answer: Json): CallToolResult => {
+    withNews: (answer: Answer): CallToolResult => {
       try {
         if (!isEntered) isEntered = enterServer(requester, world);
         const owner = newOwner();
@@ -91,13 +91,19 @@ function newConnection(world: RunsWorld, clientName: string | undefined) {
 /**
  * The server of one connection, not yet connected. A sub-agent is told of no tool, and refused what it
  * calls; a plan run has `explore` alone. `gone`: the
- * client has gone, so that nobody waits for an answer any more; `calls`: holds every call until it is answered.
+ * client has gone, so that nobody waits for an answer any more; `calls`: holds every call until it is answered;
+ * `hasRuns`: false for the server that has known errors alone, and nothing to do with background runs.
  */
-export function newServer(world: RunsWorld, gone: AbortSignal, calls: Set<Promise<unknown>>): Server {
+export function newServer(
+  world: RunsWorld,
+  { gone, calls, hasRuns }: { gone: AbortSignal; calls: Set<Promise<unknown>>; hasRuns: boolean },
+): Server {
   const isInside = isInsideRun(world); // It stays so when the processes above have gone.
+  const instructions = hasRuns ? INSTRUCTIONS : KNOWLEDGE_INSTRUCTIONS;
+  const tools = (agentIds: readonly string[]) => (hasRuns ? toolsFor(agentIds) : KNOWLEDGE_TOOLS);
   const server = new Server(
     { name: 'self-generation', version: VERSION },
-    { capabilities: { tools: {} }, ...(isInside ? {} : { instructions: INSTRUCTIONS }) },
+    { capabilities: { tools: {} }, ...(isInside ? {} : { instructions }) },
   );
   /** What a plan run may use. */
   const isLetThrough = (tool: string) => tool === EXPLORE && planAround(world) !== undefined;
@@ -108,12 +114,12 @@ export function newServer(world: RunsWorld, gone: AbortSignal, calls: Set<Promis
     return connection;
   };
   server.setRequestHandler(ListToolsRequestSchema, () => {
-    if (isInside) return { tools: describeTools([]).filter(({ name }) => isLetThrough(name)) };
+    if (isInside) return { tools: describeTools(tools([])).filter(({ name }) => isLetThrough(name)) };
     const { agents } = agentsFor(agentOfKey(connected().requester.key), world);
-    return { tools: describeTools(agents.map(({ id }) => id)) };
+    return { tools: describeTools(tools(agents.map(({ id }) => id))) };
   });
   server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given, _meta } }, extra) => {
-    const tool = toolsFor([]).find((one) => one.name === name);
+    const tool = tools([]).find((one) => one.name === name);
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool "${name}"`);
     if (isInside && !isLetThrough(name)) {
       const { error, status } = refuseInside(name, 'mcp', world);
@@ -129,6 +135,7 @@ export function newServer(world: RunsWorld, gone: AbortSignal, calls: Set<Promis
       world: callersWorld(world, _meta),
       signal: AbortSignal.any([extra.signal, gone]),
       progress: pulse.say,
+      hasRuns,
     };
     const result = answerCall((call) => tool.answer(given, call), connected, asked).finally(() => {
       pulse.stop();
@@ -148,17 +155,19 @@ function callersWorld(world: RunsWorld, meta: unknown): RunsWorld {
 
 /** The answer of a call, or its error. Never rejects. */
 async function answerCall(
-  act: (call: ToolCall) => Promise<Json>,
+  act: (call: ToolCall) => Promise<Answer>,
   connected: () => Connection,
-  asked: Omit<ToolCall, 'requester' | 'holdTurn'>,
+  { hasRuns, ...asked }: Omit<ToolCall, 'requester' | 'holdTurn'> & { readonly hasRuns: boolean },
 ): Promise<CallToolResult> {
   try {
     const connection = connected();
-    connection.acknowledge();
-    reconcileAndArchive(asked.world);
     const { requester, holdTurn: hold } = connection;
+    if (hasRuns) {
+      connection.acknowledge();
+      reconcileAndArchive(asked.world);
+    }
     const answer = await act({ ...asked, requester, holdTurn: hold });
-    const hasRoom = JSON.stringify(answer).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
+    const hasRoom = hasRuns && JSON.stringify(answer).length <= ANSWER_LENGTH_WITH_NEWS_MAX;
     return hasRoom && !asked.signal.aborted ? connection.withNews(answer) : valueResult(answer, undefined);
   } catch (error) {
     return errorResult(error);

@@ -11,6 +11,7 @@ import {
   unknownEvents,
 } from '../clients/claude/setup.ts';
 import { clientNamed } from '../clients/clients.ts';
+import { MCP_SERVER_NAME } from '../clients/tools.ts';
 import { asRecord, isRecord, type Json, lookOr, parseJson, readRecord, readString } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { HOOKS, type HookMode, type HookName } from '../hooks/hooks.ts';
@@ -23,6 +24,7 @@ import { type AppliedFile, listAppliedFiles } from './inspect-store.ts';
 import { hookModeIn, knownManifest, locate, type McpRecord, type Place } from './manifest.ts';
 import { mcpFile, titlesOf } from './mcp-registration.ts';
 import {
+  enabledPlugin,
   type FoundEntry,
   hasHook,
   inspectHooks,
@@ -90,11 +92,16 @@ function checkSettings(place: Place, client: ClientVersion, mode: HookMode, { in
   const version = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(version);
   const wakes = loadRunSettings(place.paths).announce.wake === 'on';
-  const registration = registrationFor(place, features, { mode, wakes });
+  const registration = registrationFor(place, features, { mode, wakes, text });
+  const { plugin } = registration;
   const found = orRefused(() => inspectHooks(text, registration));
   if ('reason' in found)
     return [failed(`${settings}, ${found.reason}`, 'Until then the client ignores the whole file')];
   const findings = entryProblems(found.entries, registration, remedy);
+  if (plugin !== undefined && found.entries.some(({ kind }) => kind === 'ours')) {
+    const detail = `the plugin ${plugin} is on and hooks stand in ${settings} as well: those run, the plugin's stand down`;
+    findings.push(warning(detail, `To have the plugin's alone, run: ${install}`));
+  }
   if (found.isDisabled)
     findings.unshift(failed(`disableAllHooks is true in ${settings}: no hook runs`, 'Remove that line'));
   const unknown = found.entries
@@ -108,6 +115,7 @@ function checkSettings(place: Place, client: ClientVersion, mode: HookMode, { in
   if (findings.length > 0) return findings;
   if (version !== undefined && changes(text, () => registerHooks(text, registration)))
     return [warning(`${settings} is not as this version would write it`, remedy)];
+  if (plugin !== undefined) return [ok(`the plugin ${plugin} runs the hooks; none stands in ${settings}`)];
   return [ok(`${found.entries.length} hooks in ${settings}; ${MODE_WORDS[mode]}`)];
 }
 
@@ -264,6 +272,11 @@ function checkRecord({ client, path }: McpRecord, place: Place, install: string)
   if (!file.isOurs(entry)) {
     const detail = `in ${path}, "self-generation" is a server of another program`;
     return warning(detail, `Rename or remove it there, then run: ${install} --mcp ${client}`);
+  }
+  const plugin = client === 'claude' ? enabledPlugin(readText(place.settings) ?? '') : undefined;
+  if (plugin !== undefined) {
+    const detail = `the plugin ${plugin} brings it to ${title} as well, so that its tools are there twice`;
+    return warning(detail, `Run: claude mcp remove --scope user ${MCP_SERVER_NAME}`);
   }
   const heldBack = isRecord(entry) ? file.heldBack(entry) : [];
   if (heldBack.length > 0) {

@@ -1,9 +1,10 @@
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { ClientName } from '../core/client-name.ts';
 import { isRecord, lookOr, parseJson, readString, reasonOf } from '../core/guards.ts';
 import { type Environment, isAbsolutePath, type StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
-import { pruneOldEvents } from '../database/events.ts';
+import { pruneOldEvents } from '../database/retention.ts';
 import { HOOKS } from '../hooks/hooks.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import { parseConfig } from '../settings/all-settings.ts';
@@ -227,6 +228,15 @@ export function readHeartbeats({ heartbeats }: StatePaths): Record<string, strin
       return [event, existsSync(file) ? readPlainFile(file).toString().trim() || null : null];
     }),
   );
+}
+
+/** When a hook of another client last came in, in ISO 8601; null when none ever has. */
+export function lastSeenOf(client: ClientName, { heartbeats }: StatePaths): string | null {
+  const names = lookOr(() => readdirSync(heartbeats), []).filter((name) => name.startsWith(`${client}-`));
+  const times = names.map((name) =>
+    lookOr(() => readPlainFile(`${heartbeats}/${name}`).toString().trim(), ''),
+  );
+  return times.sort().at(-1) || null;
 }
 
 /** Which events have come in, and when. */

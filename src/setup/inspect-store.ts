@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type AnalysisRun, listAnalysisRuns } from '../analysis/analysis-store.ts';
 import { callIdIn } from '../core/call-client.ts';
 import { CLIENT_NAMES } from '../core/client-name.ts';
-import { readString, reasonOf } from '../core/guards.ts';
+import { readRecords, readString, reasonOf } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/inert-text.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { resolutionText } from '../core/told-texts.ts';
@@ -121,9 +121,11 @@ export function listAppliedFiles(paths: StatePaths): AppliedFile[] {
   );
   return (rows ?? []).flatMap(({ id, type, applied }) => {
     const record = recordIn(applied);
-    const path = readString(record, 'path');
-    if (path === undefined) return [];
-    return [{ id: String(id), type: String(type), path, sha256: readString(record, 'sha256') }];
+    const sha256 = readString(record, 'sha256');
+    return [record, ...readRecords(record.others)].flatMap((file) => {
+      const path = readString(file, 'path');
+      return path === undefined ? [] : [{ id: String(id), type: String(type), path, sha256 }];
+    });
   });
 }
 

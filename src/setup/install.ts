@@ -18,7 +18,7 @@ import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
 import { ensurePrivateDirectory, hasSameBytes, realPath, writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
-import type { Registering } from './clients/client-setup.ts';
+import type { Approves, Registering } from './clients/client-setup.ts';
 import {
   type ClientChoices,
   type ClientReport,
@@ -69,6 +69,8 @@ export type InstallOptions = {
   readonly mcp?: McpRequest | undefined;
   /** Which clients are to be set up; of the others those that are there. */
   readonly clients?: ClientChoices;
+  /** Asks whether Codex may run our hooks; undefined: the user is told to approve them there. */
+  readonly approves?: Approves | undefined;
   /** `X.Y.Z`: taken instead of asking the client. */
   readonly clientVersion?: string | undefined;
   readonly run: RunCommand;
@@ -81,6 +83,8 @@ export type InstallReport =
       readonly steps: readonly SetupStep[];
       readonly warnings: readonly string[];
       readonly events: readonly HookEventName[];
+      /** The plugin of Claude Code that runs the hooks, so that none is registered. */
+      readonly plugin: string | undefined;
       readonly hooks: HookMode;
       readonly clientVersion: string | undefined;
       readonly mcp: McpReport;
@@ -118,9 +122,9 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     const mode = options.hooks ?? hookModeIn(earlier);
     const isConfigured = existsSync(paths.config);
     const wake = (isConfigured ? undefined : options.wake) ?? loadRunSettings(paths).announce.wake;
-    const registration = registrationFor(place, features, { mode, wakes: wake === 'on' });
     const isClaude = clients.includes('claude');
     const text = isClaude ? readText(place.settings) : undefined;
+    const registration = registrationFor(place, features, { mode, wakes: wake === 'on', text });
     if (isClaude) registerHooks(text, registration); // Refuses before anything is changed.
     const ownsHome = isMissingOrEmpty(paths.home);
     const directories = makeDirectories(paths, work);
@@ -143,7 +147,8 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       : [];
     work.undo.length = 0; // The hooks are registered, so what they run has to stay.
     const registering: Registering = {
-      ...{ place, earlier, work, now, run: options.run, written: [] },
+      ...{ place, earlier, work, now, run: options.run, approves: options.approves, written: [] },
+      plugin: registration.plugin,
       holdsOurs: holderOfOurs(place, earlier),
     };
     const { records, directories: made, ...mcp } = registerMcp(options.mcp, registering);
@@ -181,6 +186,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
           what === 'config' && change === 'unchanged' && note ? [`${paths.config}: ${note}`] : [],
         ),
       ],
+      plugin: registration.plugin,
       events: isClaude ? registration.hooks.map(({ event }) => event) : [],
       hooks: mode,
       clientVersion,

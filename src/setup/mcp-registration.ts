@@ -68,9 +68,12 @@ export function titlesOf(clients: readonly ClientName[]): string {
 
 function clientsMeant(
   request: McpRequest | undefined,
-  { place, earlier }: Registering,
+  { place, earlier, plugin }: Registering,
 ): readonly ClientName[] {
-  if (request !== undefined) return request === 'all' ? clientsThere(place) : request;
+  if (request !== undefined) {
+    const wanted = request === 'all' ? clientsThere(place) : request;
+    return plugin === undefined ? wanted : wanted.filter((client) => client !== 'claude');
+  }
   const recorded = (earlier?.mcp ?? []).map(({ path }) => path).filter((path) => existsSync(path));
   return CLIENT_NAMES.filter((client) => recorded.includes(mcpFile(client, place).path));
 }

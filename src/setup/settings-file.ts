@@ -2,7 +2,8 @@ import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Node } from 'jsonc-parser';
 import { type ClientFeatures, isKnownToAll } from '../clients/claude/setup.ts';
-import { asRecord, isRecord, type Json } from '../core/guards.ts';
+import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import { asRecord, isRecord, type Json, lookOr } from '../core/guards.ts';
 import {
   HOOKS,
   type Hook,
@@ -31,7 +32,7 @@ import {
 } from './json-file.ts';
 import type { Place } from './manifest.ts';
 
-/** Our hooks in Claude Code's settings.json: how an entry is recognised and written, text in and text out. */
+/** Our hooks in Claude Code's settings.json, and in Codex' hooks.json: how an entry is recognised and written, text in and text out. */
 
 /** By what an entry of settings.json is known to be ours, or the predecessor's. */
 export type Owner = {
@@ -52,6 +53,8 @@ export type Invocation = {
   readonly platform: string;
   /** The client can start a hook without waiting for it. */
   readonly knowsAsync?: boolean;
+  /** What a hook is told of who calls it; nothing by Claude Code. */
+  readonly caller?: ClientName;
 };
 
 /** One of the product's own hooks, in today's form or as the predecessor registered it. */
@@ -81,7 +84,8 @@ export function recogniseEntry(entry: unknown, owner: Owner): Recognised | undef
   const known = (name: string | undefined) => HOOKS.find((hook) => hook.name === name)?.name;
   const [program = '', first = '', second, third = ''] = words;
   if (first === 'hook' && owner.binaries.some((binary) => samePath(binary, program))) {
-    const name = words.length === 3 ? known(second) : undefined;
+    const isFromCaller = words.length === 4 && CLIENT_NAMES.includes(third);
+    const name = words.length === 3 || isFromCaller ? known(second) : undefined;
     if (name !== undefined) return { kind: 'ours', name };
     const isApplied = second === 'applied' || second === 'script'; // As earlier versions called it.
     if (words.length === 4 && isApplied && SUGGESTION_ID.test(third)) return { kind: 'applied', id: third };
@@ -133,7 +137,9 @@ export function wantedEntry(
   hook: Pick<Hook, 'name' | 'timeoutSeconds' | 'isAsync' | 'wakes'>,
   invocation: Invocation,
 ): Json {
-  const entry = entryOf(['hook', hook.name], hook.timeoutSeconds, invocation);
+  const { caller } = invocation;
+  const words = ['hook', hook.name, ...(caller === undefined ? [] : [caller])];
+  const entry = entryOf(words, hook.timeoutSeconds, invocation);
   if (!hook.isAsync || !invocation.knowsAsync) return entry;
   return { ...entry, async: true, ...(hook.wakes && { asyncRewake: true }) };
 }
@@ -146,13 +152,33 @@ export function appliedEntry(id: string, timeoutSeconds: number, invocation: Inv
 /** `args`: words that no shell would take apart. */
 function entryOf(args: readonly string[], timeout: number, { binary, form, platform }: Invocation): Json {
   if (form === 'exec') return { type: 'command', command: binary, args, timeout };
+  return { type: 'command', command: commandLine(binary, args, platform), timeout };
+}
+
+/** The line by which a shell starts the program. `args`: words that no shell would take apart. */
+export function commandLine(binary: string, args: readonly string[], platform: string): string {
   // On Windows the line is read by a POSIX shell or by cmd.exe: both take forward slashes inside double quotes.
   const quoted =
     platform === 'win32' ? `"${binary.replaceAll('\\', '/')}"` : `'${binary.replaceAll("'", `'\\''`)}'`;
-  return { type: 'command', command: [quoted, ...args].join(' '), timeout };
+  return [quoted, ...args].join(' ');
 }
 
-export type Registration = Owner & Invocation & { readonly hooks: readonly Hook[] };
+/** What our plugin of Claude Code is called. */
+export const PLUGIN_NAME = 'self-generation';
+
+/** Under which name, `self-generation@MARKETPLACE`, a settings text switches our plugin on; undefined where it does not. */
+export function enabledPlugin(text: string): string | undefined {
+  const plugins = lookOr(() => propertyValue(parseDocument(text).root, 'enabledPlugins'), undefined);
+  return properties(plugins)
+    .filter((property) => jsonOf(property.children?.[1]) === true)
+    .map(keyOf)
+    .find((name) => name.startsWith(`${PLUGIN_NAME}@`));
+}
+
+/** A hook as a client has to know it. */
+export type RegisteredHook = Omit<Hook, 'handler'>;
+
+export type Registration = Owner & Invocation & { readonly hooks: readonly RegisteredHook[] };
 
 /** One of our entries, or of the predecessor's, and the event under which it stands. */
 export type FoundEntry = RecognisedHook & { readonly event: string };
@@ -169,15 +195,23 @@ const STEPS_MAX = 10_000;
 export function registrationFor(
   place: Place,
   features: ClientFeatures,
-  /** `wakes`: whether a session is woken when a background run of its own has something to tell. */
-  { mode, wakes }: { readonly mode: HookMode; readonly wakes: boolean },
-): Registration {
+  /** `wakes`: whether a session is woken when a background run of its own has something to tell; `text`: the settings. */
+  {
+    mode,
+    wakes,
+    text = '',
+  }: { readonly mode: HookMode; readonly wakes: boolean; readonly text?: string | undefined },
+): Registration & { readonly plugin: string | undefined } {
+  // It hands no single call to a hook, and is new enough for everything else.
+  const plugin = mode === 'session' ? enabledPlugin(text) : undefined;
+  const hooks = plugin === undefined ? hooksIn(mode) : [];
   return {
     ...ownerOf(place),
     binary: place.paths.binary,
     form: features.execForm ? 'exec' : 'shell',
     knowsAsync: features.asyncHooks,
-    hooks: hooksIn(mode).filter(
+    plugin,
+    hooks: hooks.filter(
       (hook) => features.events.includes(hook.event) && (!hook.wakes || (wakes && features.asyncHooks)),
     ),
   };
@@ -244,8 +278,9 @@ export function registerApplied(
   const ours = ownEntries(parsed.root, owner).filter(({ kind }) => kind === 'ours');
   const model =
     ours.find(({ event }) => event === hook.event) ?? (isKnownToAll(hook.event) ? ours[0] : undefined);
-  if (model === undefined) throw new Refused(`no hook of ours stands under "${hook.event}"`);
-  const form = asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
+  if (model === undefined && enabledPlugin(text) === undefined)
+    throw new Refused(`no hook of ours stands under "${hook.event}"`);
+  const form = model !== undefined && asRecord(jsonOf(model.node)).args === undefined ? 'shell' : 'exec';
   const wanted = appliedEntry(hook.id, hook.timeoutSeconds, { ...owner, form });
   const standing = entriesOf(parsed.root).filter(({ node }) => isApplied(jsonOf(node), hook.id, owner));
   if (standing.length === 0) return appendGroup(parsed, hook, wanted);

@@ -35,6 +35,16 @@ export function removeTomlEntry(text: string, entry: ServerEntry): string {
 
 type EntryName = Pick<ServerEntry, 'holder' | 'name'>;
 
+/** The text with the table as `change` makes it of what stands there, or without it where that is nothing. @throws Refused */
+export function changeTomlTable(text: string, entry: EntryName, change: (table: Json) => Json): string {
+  const current = asRecord(tableIn(text, entry));
+  const table = change(current);
+  if (isDeepStrictEqual(current, table)) return text;
+  const after = withTable(text, entry, Object.keys(table).length === 0 ? undefined : table);
+  if (after !== undefined) return after;
+  throw new Refused(`[${entry.holder}.${entry.name}] cannot be told from the other lines; edit it by hand`);
+}
+
 /** What the table holds; undefined when it is not there, or the text cannot be read. */
 export function readTomlEntry(text: string, entry: EntryName): unknown {
   const table = orRefused(() => ({ value: tableIn(text, entry) }));

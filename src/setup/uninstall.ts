@@ -22,13 +22,22 @@ import {
   performSteps,
   planRestore,
   RefusedRemoval,
+  readText,
   type SetupStep,
   type Work,
 } from './file-plan.ts';
 import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
 import { type Failure, locate, type Manifest, type Place, readManifest } from './manifest.ts';
-import { hasHook, hookRemoval, type Owner, ownerOf, recogniseEntry, SCRIPT_FILE } from './settings-file.ts';
+import {
+  enabledPlugin,
+  hasHook,
+  hookRemoval,
+  type Owner,
+  ownerOf,
+  recogniseEntry,
+  SCRIPT_FILE,
+} from './settings-file.ts';
 
 export type UninstallOptions = {
   readonly env: Environment;
@@ -61,7 +70,7 @@ const EVENT_NAMES = new RegExp(
 );
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
-  /^(settings|apply-settings|apply-CLAUDE|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
+  /^(settings|apply-settings|apply-CLAUDE|apply-RULES\d|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
 const LOG_NAMES = /^(hooks|runs|opencode)\.log(\.|$)|^unread\.json$/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db|^catch-up-\w+\.lock/;
 const RUN_AGAIN = 'Correct that and run the command again.';
@@ -103,6 +112,8 @@ export function uninstall(options: UninstallOptions): UninstallReport {
       for (const temporary of temporariesOf(path)) remove(temporary, 'data', removal);
     steps.push(...keptFiles(files, place, manifest));
     if (files.some((file) => bringsPredecessorBack(file, owner))) warnings.push(PREDECESSOR_BACK);
+    const plugin = enabledPlugin(readText(place.settings) ?? '');
+    if (plugin !== undefined) warnings.push(pluginStays(plugin));
     removeInstalled(removal);
     if (purge) purgeHome(removal);
     else reportKept(removal);
@@ -116,6 +127,11 @@ export function uninstall(options: UninstallOptions): UninstallReport {
       'the hooks';
     return failed(`take ${ours} out of "${path}"`, error.message);
   }
+}
+
+/** What starts nothing any more. */
+function pluginStays(plugin: string): string {
+  return `The plugin ${plugin} stays in Claude Code, and does nothing without the program. To remove it: claude plugin uninstall ${plugin}`;
 }
 
 /** A database that cannot be read must not keep the program on the machine. */
@@ -137,7 +153,7 @@ function appliedThatStays({ paths, dryRun }: Uninstall): string[] {
     .filter(({ type, path }) => type !== 'hook' && existsSync(path))
     .map(({ id, type, path }) => {
       const advice = dryRun ? `take it back first: self-generation undo ${id}` : 'remove it there by hand';
-      return `The ${type === 'skill' ? 'command' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
+      return `The ${type === 'skill' ? 'skill' : 'rule'} that you applied stays in "${path}"; ${advice}.`;
     });
 }
 

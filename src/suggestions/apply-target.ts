@@ -1,6 +1,8 @@
 import { existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import type { ClientName } from '../core/client-name.ts';
 import { lookOr } from '../core/guards.ts';
+import { type AgentFileKind, clientsSetUp, readBy } from '../setup/clients/agent-files.ts';
 import {
   type FileChange,
   type FileRecord,
@@ -69,6 +71,40 @@ export function findBase(
   if (realPath(directory) === realPath(claudeDirectory))
     throw new Refused(`"${directory}" is your own settings for all projects; say --global if that is meant`);
   return { scope: 'project', directory, root: realPath(path) };
+}
+
+export type SpotRequest = {
+  readonly place: Place;
+  /** Undefined: those that are set up and have such a file or folder, and the first of them for a skill, or where none has. */
+  readonly client?: ClientName | undefined;
+};
+
+/** A place where a client reads rules, or has its skills; nothing outside of `root` is written. */
+export type Spot = { readonly path: string; readonly root: string };
+
+/**
+ * Where a rule or a skill goes, so that each client that is meant reads it once: several read the same file, or one under two
+ * names, and some read more than one. @throws Refused
+ */
+export function findSpots(kind: AgentFileKind, base: Base, { place, client }: SpotRequest): Spot[] {
+  const project = base.scope === 'project' ? dirname(base.directory) : null;
+  const read = (one: ClientName) => readBy(one, kind, place, project);
+  const known = client === undefined ? clientsSetUp(place) : [client];
+  const having = known.filter((one) => read(one).some((path) => existsSync(path)));
+  const first = known.filter((one, at) => at === 0 && !having.includes(one));
+  // A skill of another client's does not reach the first one; a rule of one that is there is enough.
+  const meant = having.length === 0 || kind === 'skills' ? [...first, ...having] : having;
+  const found: string[] = [];
+  // Who reads one place alone comes first: others may read that one too.
+  for (const paths of meant.map(read).toSorted((one, other) => one.length - other.length)) {
+    const isServed = paths.some((path) => found.some((one) => realPath(one) === realPath(path)));
+    if (!isServed) found.push(...paths.slice(0, 1));
+  }
+  return found.map((path) => {
+    const root = project === null ? realPlace(dirname(path))?.path : base.root;
+    if (root === undefined) throw new Refused(`"${dirname(path)}" is a symbolic link that leads nowhere`);
+    return { path, root };
+  });
 }
 
 /** Where a file is or will be once links are followed. */

@@ -20,16 +20,17 @@ import {
 } from '../setup/file-plan.ts';
 import { SUGGESTION_ID } from '../setup/settings-file.ts';
 import {
-  type Base,
   type BaseRequest,
   findBase,
+  findSpots,
   findTargetFile,
   planRegistration,
   planRemoval,
   type SettingsRequest,
+  type SpotRequest,
   type Target,
 } from './apply-target.ts';
-import { type Applied, type AppliedLesson, readApplied } from './decide.ts';
+import { type Applied, type AppliedFile, type AppliedLesson, filesOf, readApplied } from './decide.ts';
 import {
   insertRule,
   LIKE_AN_INSTRUCTION,
@@ -65,6 +66,7 @@ export function planLesson({ text, projectPath, details }: Suggestion) {
 }
 
 export type ApplyRequest = BaseRequest &
+  SpotRequest &
   SettingsRequest & {
     readonly language: Language;
     /** What is applied already: what was made for it is there for this one as well, and goes with the last. */
@@ -84,7 +86,8 @@ export type ApplyPlan =
 const MODES = { project: 0o644, global: 0o600 };
 const NAMES_MAX = 10_000;
 const HOOK_TIMEOUT_SECONDS = 5;
-const RULES_COPY = 'apply-CLAUDE.md';
+const SKILL_FILE = 'SKILL.md';
+const NO_SPOT = 'no client is known that would read it';
 /** Of a hook that an earlier version or another implementation proposed. */
 export const CONTAINS_CODE = 'it contains code, and no code that a model wrote is run';
 
@@ -107,23 +110,49 @@ function planSkill(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   const text = skillFile(name, suggestion, request.language);
   const objection = objectionToSkill(suggestion, text);
   if (objection !== undefined) return refused(objection);
-  const path = join(base.directory, 'commands', `${name}.md`);
-  const target = findTargetFile(base.root, path);
-  const applied = { kind: 'skill', ...fileRecord(base, target, request), sha256: sha256(text) } as const;
-  const taken = sameName(path);
-  if (taken !== undefined)
-    return readText(taken) === text
-      ? ready([], applied, [`"${taken}" is there already, exactly so`])
-      : refused(`"${taken}" exists, and no file of yours is overwritten`);
+  const spots = findSpots('skills', base, request).map(({ path: skills, root }) => {
+    const command = sameName(join(dirname(skills), 'commands', `${name}.md`));
+    const directory = sameName(join(skills, name));
+    const taken = command ?? (directory && join(directory, SKILL_FILE));
+    const isThere = taken !== undefined && readText(taken) === text;
+    if (taken !== undefined && !isThere)
+      throw new Refused(`"${command ?? directory}" exists, and no file of yours is overwritten`);
+    return { isThere, taken, root, target: findTargetFile(root, join(skills, name, SKILL_FILE)) };
+  });
+  const [first, ...others] = spots.map((spot) => fileRecord(spot, request));
+  if (first === undefined) return refused(NO_SPOT);
+  const applied = {
+    kind: 'skill',
+    scope: base.scope,
+    ...first,
+    ...withOthers(others),
+    sha256: sha256(text),
+  } as const;
   const mode = MODES[base.scope];
-  return ready([{ path: target.path, what: 'skill', before: undefined, after: text, mode }], applied);
+  const files = spots.flatMap(({ isThere, target: { path } }): FileChange[] =>
+    isThere ? [] : [{ path, what: 'skill', before: undefined, after: text, mode }],
+  );
+  const notes = spots.flatMap(({ isThere, taken }) =>
+    isThere ? [`"${taken}" is there already, exactly so`] : [],
+  );
+  return ready(files, applied, notes);
+}
+
+function withOthers<File>(others: readonly File[]) {
+  return others.length > 0 ? { others: [...others] } : {};
 }
 
 /** The record of a file for undo, with the directories that were made for it or for an earlier one. */
-function fileRecord({ scope, root }: Base, { path, missing }: Target, { earlier }: ApplyRequest) {
-  const known = earlier.flatMap(({ directories }) => directories).filter((one) => path.startsWith(one + sep));
+function fileRecord(
+  { root, target: { path, missing } }: { readonly root: string; readonly target: Target },
+  { earlier }: ApplyRequest,
+) {
+  const known = earlier
+    .flatMap(filesOf)
+    .flatMap(({ directories }) => directories)
+    .filter((one) => path.startsWith(one + sep));
   const directories = [...new Set([...known, ...missing])].sort(); // A directory sorts before what is in it.
-  return { scope, path, directories, root };
+  return { path, directories, root };
 }
 
 /** A file of this name in the directory, however its letters are written: some systems do not tell them apart. */
@@ -141,20 +170,39 @@ function planRule(suggestion: Suggestion, request: ApplyRequest): ApplyPlan {
   const base = findBase(suggestion, request);
   const objection = objectionToRule(rule);
   if (objection !== undefined) return refused(objection);
-  const target = findTargetFile(base.root, join(base.directory, 'CLAUDE.md'));
-  const { path } = target;
-  const before = readText(path);
-  const result = insertRule(before ?? '', rule, RULES_HEADINGS[language], path);
-  const createdFile =
-    before === undefined ||
-    earlier.some((one) => one.kind === 'claude_md' && one.path === path && one.createdFile);
-  const applied = { kind: 'claude_md', ...fileRecord(base, target, request), rule, createdFile } as const;
-  if (typeof result !== 'string')
-    return result.isOurs
-      ? ready([], applied, [`The rule is there already, in line ${result.line} of "${path}"`])
-      : { kind: 'present', path, line: result.line };
-  const file = { path, what: 'rule', before, after: result, mode: MODES[base.scope] } as const;
-  return ready(withCopy(file, { backups: place.paths.backups, name: RULES_COPY, now }), applied);
+  const edits = findSpots('rules', base, request).map(({ path: asked, root }) => {
+    const target = findTargetFile(root, asked);
+    const { path } = target;
+    const before = readText(path);
+    const createdFile =
+      before === undefined ||
+      earlier.flatMap(filesOf).some((one) => one.path === path && one.createdFile === true);
+    const result = insertRule(before ?? '', rule, RULES_HEADINGS[language], path);
+    return { before, result, record: { ...fileRecord({ root, target }, request), createdFile } };
+  });
+  const present = edits.flatMap(({ result, record: { path } }) =>
+    typeof result === 'string' ? [] : [{ ...result, path }],
+  );
+  const foreign = present.filter(({ isOurs }) => !isOurs);
+  const [first, ...others] = edits
+    .map(({ record }) => record)
+    .filter(({ path }) => !foreign.some((one) => one.path === path));
+  const [said] = foreign;
+  if (first === undefined)
+    return said === undefined ? refused(NO_SPOT) : { kind: 'present', path: said.path, line: said.line };
+  const applied = { kind: 'claude_md', scope: base.scope, ...first, ...withOthers(others), rule } as const;
+  const files = edits.flatMap(({ before, result, record: { path } }, at) => {
+    if (typeof result !== 'string') return [];
+    const file = { path, what: 'rule', before, after: result, mode: MODES[base.scope] } as const;
+    return withCopy(file, { backups: place.paths.backups, name: copyName(at), now });
+  });
+  const notes = present.map(({ line, path }) => `The rule is there already, in line ${line} of "${path}"`);
+  return ready(files, applied, notes);
+}
+
+/** Of the file that is changed as this one, counted from 0. */
+function copyName(at: number): string {
+  return at === 0 ? 'apply-CLAUDE.md' : `apply-RULES${at}.md`;
 }
 
 /** Plans an entry in the client's settings that calls our program; what it answers is stored with the decision. */
@@ -199,21 +247,27 @@ export function planUndo({ id, status, applied: record }: Suggestion, request: U
   return orRefused(() => {
     const { path, kind } = applied;
     if (kind !== 'declaration') {
-      const target = findTargetFile(applied.root, path);
-      if (target.path !== path) return refused(`"${path}" leads to "${target.path}" now`);
+      for (const file of filesOf(applied)) {
+        const target = findTargetFile(file.root, file.path);
+        if (target.path !== file.path) return refused(`"${file.path}" leads to "${target.path}" now`);
+      }
     }
     const removalFrom = (settings: string) =>
       planRemoval(id, { ...request, place: { ...request.place, settings } });
     switch (kind) {
       case 'skill':
-        return undone([ownFileRemoval(applied, 'skill')], applied, `"${path}" is gone already`);
+        return undone(
+          filesOf(applied).map((file) => ownFileRemoval({ ...applied, ...file }, 'skill')),
+          filesOf(applied),
+          `"${path}" is gone already`,
+        );
       case 'claude_md':
         return undoRule(applied, request);
       case 'declaration':
-        return undone(removalFrom(path), applied, `It is no longer registered in "${path}"`);
+        return undone(removalFrom(path), filesOf(applied), `It is no longer registered in "${path}"`);
       case 'hook': {
         const files = [...removalFrom(applied.settings), ownFileRemoval(applied, 'script')];
-        return undone(files, applied, 'The script and its entry are gone already');
+        return undone(files, filesOf(applied), 'The script and its entry are gone already');
       }
       default:
         return unreachable(kind);
@@ -224,20 +278,32 @@ export function planUndo({ id, status, applied: record }: Suggestion, request: U
 type AppliedOf<Kind extends Applied['kind']> = Extract<Applied, { kind: Kind }>;
 
 function undoRule(applied: AppliedOf<'claude_md'>, { others, place, now }: UndoRequest): UndoPlan {
-  const { path, rule, createdFile } = applied;
-  const isSame = (other: Applied) => other.kind === 'claude_md' && other.path === path && other.rule === rule;
-  if (others.some(isSame)) {
-    const note = `The rule stays in "${path}": another suggestion that is applied put it there as well`;
-    return { kind: 'ready', change: NO_CHANGE, notes: [note] };
-  }
-  const before = { kind: createdFile ? 'absent' : 'edited-since' } as const;
-  const file = planRestore({ path, before }, 'rule', { remove: (text) => removeRule(text, rule, path) });
-  const files = withCopy(file, { backups: place.paths.backups, name: RULES_COPY, now });
-  return undone(files, applied, `The rule is no longer among ours in "${path}"`);
+  const { rule } = applied;
+  const isKept = ({ path }: AppliedFile) =>
+    others.some(
+      (other) =>
+        other.kind === 'claude_md' && other.rule === rule && filesOf(other).some((one) => one.path === path),
+    );
+  const [kept, own] = [filesOf(applied).filter(isKept), filesOf(applied).filter((file) => !isKept(file))];
+  const notes = kept.map(
+    ({ path }) => `The rule stays in "${path}": another suggestion that is applied put it there as well`,
+  );
+  if (own.length === 0) return { kind: 'ready', change: NO_CHANGE, notes };
+  const files = own.flatMap(({ path, createdFile }, at) => {
+    const before = { kind: createdFile ? 'absent' : 'edited-since' } as const;
+    const file = planRestore({ path, before }, 'rule', { remove: (text) => removeRule(text, rule, path) });
+    return withCopy(file, { backups: place.paths.backups, name: copyName(at), now });
+  });
+  const gone = own.map(({ path }) => `"${path}"`).join(' and ');
+  const plan = undone(files, own, `The rule is no longer among ours in ${gone}`);
+  return { ...plan, notes: [...notes, ...plan.notes] };
 }
 
 /** The file goes if it is as we wrote it; when it is gone there is nothing to do. */
-function ownFileRemoval({ path, sha256 }: AppliedOf<'skill' | 'hook'>, what: 'skill' | 'script'): FileChange {
+function ownFileRemoval(
+  { path, sha256 }: { readonly path: string; readonly sha256: string },
+  what: 'skill' | 'script',
+): FileChange {
   const keep = `"${path}" was changed since; remove it, or keep it under another name, and then run this again`;
   const record = { path, before: { kind: 'absent' }, writtenSha256: sha256 } as const;
   const remove = () => {
@@ -247,8 +313,8 @@ function ownFileRemoval({ path, sha256 }: AppliedOf<'skill' | 'hook'>, what: 'sk
 }
 
 /** `gone`: the note when nothing is left to undo. Directories that were made for it are removed in any case. */
-function undone(files: readonly FileChange[], { directories }: Applied, gone: string): UndoPlan {
+function undone(files: readonly FileChange[], of: readonly AppliedFile[], gone: string): Ready {
   const changed = files.filter(({ before, after }) => before !== after);
-  const change = { files: changed, removes: directories.toReversed() };
-  return { kind: 'ready', change, notes: changed.length === 0 ? [gone] : [] };
+  const removes = of.flatMap(({ directories }) => directories.toReversed());
+  return { kind: 'ready', change: { files: changed, removes }, notes: changed.length === 0 ? [gone] : [] };
 }

@@ -22,12 +22,24 @@ const COMMON = {
 };
 /** Of a file below which directory it has to stay. */
 const FILE = { ...COMMON, root: z.string() };
+/** The same for clients that read other files. */
+const OTHERS = z
+  .array(
+    z.object({
+      ...{ path: COMMON.path, directories: COMMON.directories, root: FILE.root },
+      createdFile: z.boolean().optional(),
+    }),
+  )
+  .optional();
 
 /** What apply did: everything that undo needs, and what a hook does when it is asked. */
 const APPLIED = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('skill'), ...FILE, sha256: z.string() }),
+  z.object({ kind: z.literal('skill'), ...FILE, sha256: z.string(), others: OTHERS }),
   /** `createdFile`: there was no such file before. */
-  z.object({ kind: z.literal('claude_md'), ...FILE, rule: z.string(), createdFile: z.boolean() }),
+  z.object({
+    kind: z.literal('claude_md'),
+    ...{ ...FILE, rule: z.string(), createdFile: z.boolean(), others: OTHERS },
+  }),
   /** `path`: the settings in which it is registered. */
   z.object({
     kind: z.literal('declaration'),
@@ -49,6 +61,19 @@ const APPLIED_LESSON = z.object({
 
 export type Applied = z.infer<typeof APPLIED>;
 export type AppliedLesson = z.infer<typeof APPLIED_LESSON>;
+
+export type AppliedFile = {
+  readonly path: string;
+  readonly directories: readonly string[];
+  readonly root: string;
+  readonly createdFile?: boolean | undefined;
+};
+
+/** Every file that an applied rule or skill stands in, or a hook is registered in. */
+export function filesOf(applied: Applied): AppliedFile[] {
+  const first = { root: '', ...applied };
+  return [first, ...('others' in applied ? (applied.others ?? []) : [])];
+}
 
 /** The record of a suggestion that was applied to files; undefined when it is none of ours. */
 export function readApplied(value: unknown): Applied | undefined {

@@ -1,10 +1,10 @@
 import { isInstructionShaped } from '../core/inert-text.ts';
-import { cleanText, oneLine } from '../core/text.ts';
+import { cleanText, cutText, oneLine } from '../core/text.ts';
 import type { Language } from '../core/told-texts.ts';
 import { Refused } from '../setup/file-plan.ts';
 import { SKILL_NAME, SUGGESTION_TEXT_LENGTH_MAX, type Suggestion } from './model/suggestion.ts';
 
-/** The Markdown that apply writes, text in and text out: rules in a CLAUDE.md, and the files of commands. */
+/** The Markdown that apply writes, text in and text out: rules in what agents read in every session, and skills. */
 
 export const LIKE_AN_INSTRUCTION =
   'it reads like an instruction to ignore, fetch, send, delete or hide something';
@@ -152,7 +152,7 @@ const BUILT_IN = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** The name of the command that a suggestion makes. @throws Refused when it may not be the name of a file. */
+/** The name of the skill that a suggestion makes, by which it is also called. @throws Refused when it may not be the name of a file. */
 export function skillNameOf({ details }: Pick<Suggestion, 'details'>): string {
   const name = (details.skillName ?? DEFAULT_NAME).normalize('NFC');
   const objection = !SKILL_NAME.test(name)
@@ -166,9 +166,9 @@ export function skillNameOf({ details }: Pick<Suggestion, 'details'>): string {
   return name;
 }
 
-/** Why this must not become a command that an agent follows, or undefined. `file`: all that would stand in it. */
+/** Why this must not become a skill that an agent follows, or undefined. `file`: all that would stand in it. */
 export function objectionToSkill(
-  { text, evidence, details }: Pick<Suggestion, 'text' | 'evidence' | 'details'>,
+  { text, summary, evidence, details }: Pick<Suggestion, 'text' | 'summary' | 'evidence' | 'details'>,
   file: string,
 ): string | undefined {
   if (text.trim() === '') return 'it has no instructions';
@@ -178,7 +178,7 @@ export function objectionToSkill(
   if (/!`|```!/.test(file)) return 'it would run a shell command each time it is called (!`…`)';
   if (mentionsFile(file))
     return 'it names a file with "@", which the client would read each time it is called';
-  const shown = [evidence, ...(details.examples ?? [])];
+  const shown = [summary, evidence, ...(details.examples ?? [])];
   if (/<!--/.test(shown.join())) return 'it has a comment where none belongs';
   if (/<!--\s*\/?self-generation/i.test(text)) return 'it has our own mark in it';
   return [...shown, ...piecesOf(text)].some(isInstructionShaped) ? LIKE_AN_INSTRUCTION : undefined;
@@ -195,6 +195,9 @@ function piecesOf(text: string): string[] {
   );
 }
 
+/** Clients leave longer ones out. */
+const DESCRIPTION_LENGTH_MAX = 500;
+
 const TEXTS = {
   ko: {
     origin: 'AI가 감지한 반복 패턴에서 생성된 스킬입니다.',
@@ -208,15 +211,27 @@ const TEXTS = {
   },
 } as const;
 
-/** What stands in the command's file, with the patterns in the user's own words, and where it came from. */
+/** A skill's file: what clients show of it, the patterns in the user's own words, and where it came from. */
 export function skillFile(
   name: string,
-  { id, evidence, text, details }: Pick<Suggestion, 'id' | 'evidence' | 'text' | 'details'>,
+  {
+    id,
+    summary,
+    evidence,
+    text,
+    details,
+  }: Pick<Suggestion, 'id' | 'summary' | 'evidence' | 'text' | 'details'>,
   language: Language,
 ): string {
   const { origin, pattern, instructions } = TEXTS[language];
   const patterns = (details.examples ?? [evidence]).map(oneLine).filter((one) => one !== '');
   return [
+    '---',
+    `name: ${name}`,
+    // As YAML has texts in double quotes.
+    `description: ${JSON.stringify(cutText(oneLine(summary), DESCRIPTION_LENGTH_MAX))}`,
+    '---',
+    '',
     `# /${name}`,
     '',
     origin,

@@ -45,6 +45,8 @@ export type CommandOptions = {
   readonly cwd?: string;
   /** Given to the program, which then sees the end of its input; without it the input is empty. */
   readonly stdin?: string;
+  /** The input ends only when this is true of what was printed: for a program that would end with it before it has answered. */
+  readonly isAnswered?: (stdout: string) => boolean;
 };
 
 /** How a program ended. `failed` means that it could not be started or that a signal from elsewhere ended it. */
@@ -81,7 +83,10 @@ export async function runCommand(
   }
 }
 
-function resultOf(child: ChildProcess, { timeoutMs, stdin = '' }: CommandOptions): Promise<CommandResult> {
+function resultOf(
+  child: ChildProcess,
+  { timeoutMs, stdin = '', isAnswered }: CommandOptions,
+): Promise<CommandResult> {
   return new Promise((resolve) => {
     const stdout = collect(child.stdout);
     const stderr = collect(child.stderr);
@@ -113,7 +118,10 @@ function resultOf(child: ChildProcess, { timeoutMs, stdin = '' }: CommandOptions
     });
     child.once('close', finish);
     child.stdin?.on('error', () => {}); // A program need not read its input.
-    child.stdin?.end(stdin);
+    child.stdin?.write(stdin);
+    const endInput = () => isAnswered?.(stdout()) === false || child.stdin?.end();
+    child.stdout?.on('data', endInput);
+    if (isAnswered === undefined) endInput();
   });
 }
 

@@ -6,7 +6,7 @@ import type { Client } from '../clients/client.ts';
 import type { ClientName } from '../core/client-name.ts';
 import { type StatePaths, statePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
-import { pruneOldEvents } from '../database/events.ts';
+import { pruneOldEvents } from '../database/retention.ts';
 import { copyDatabase, writeDatabase } from '../hooks/store/use-database.ts';
 import { learnProject } from '../lessons/learn-project.ts';
 import { lookAtRepository } from '../lessons/repository.ts';

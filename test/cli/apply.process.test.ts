@@ -83,7 +83,7 @@ describe('apply', () => {
     using home = homeWith(SKILL);
     const stdout = printed(await call(home, [home.id.slice(0, 4), '--yes']));
     expect(stdout).toContain('+# /release-it\n');
-    expect(existsSync(`${home.path}/app/.claude/commands/release-it.md`)).toBe(true);
+    expect(existsSync(`${home.path}/app/.claude/skills/release-it/SKILL.md`)).toBe(true);
   });
 
   test('is recorded of the project that it is for, wherever it is applied', async () => {
@@ -95,7 +95,7 @@ describe('apply', () => {
   test('applies for all projects with --global', async () => {
     using home = homeWith(SKILL);
     expect((await call(home, ['1', '--yes', '--global'])).code).toBe(0);
-    expect(existsSync(`${home.path}/.claude/commands/release-it.md`)).toBe(true);
+    expect(existsSync(`${home.path}/.claude/skills/release-it/SKILL.md`)).toBe(true);
     expect(existsSync(`${home.path}/app/.claude`)).toBe(false);
   });
 

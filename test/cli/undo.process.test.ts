@@ -16,7 +16,7 @@ async function applied(): Promise<Home & { id: string; command: string }> {
   const { id } = seedSuggestion(home, SKILL, { project: 'app', projectPath: `${home.path}/app` });
   const { code } = await callHere(applyCommand, ['1', '--yes'], inApp(home));
   expect(code).toBe(0);
-  return { ...home, id, command: `${home.path}/app/.claude/commands/release-it.md` };
+  return { ...home, id, command: `${home.path}/app/.claude/skills/release-it/SKILL.md` };
 }
 
 describe('undo', () => {
@@ -56,9 +56,9 @@ describe('undo', () => {
     const json = await call(home, [home.id, '--yes', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'refused' });
     expect(json).toMatchObject({ code: 1, stderr: '' });
-    renameSync(home.command, `${home.path}/app/.claude/commands/mine.md`);
+    renameSync(home.command, `${home.path}/app/.claude/skills/release-it/mine.md`);
     expect((await call(home, [home.id, '--yes'])).code).toBe(0);
-    expect(readdirSync(`${home.path}/app/.claude/commands`)).toEqual(['mine.md']);
+    expect(readdirSync(`${home.path}/app/.claude/skills/release-it`)).toEqual(['mine.md']);
   });
 
   test('leaves a rule that another applied suggestion put there too, and says so', async () => {

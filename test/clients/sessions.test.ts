@@ -244,6 +244,60 @@ test("a tool's answer in Claude Code stands without what the client put around i
   expect(answer('<tool_use_error>no such file</tool_use_error>')).toMatchObject([{ text: 'no such file' }]);
 });
 
+describe('a command that a script of Codex has run', () => {
+  const script = {
+    type: 'response_item',
+    payload: {
+      type: 'custom_tool_call',
+      name: 'exec',
+      call_id: 'call_1',
+      input: 'await tools.exec_command(…)',
+    },
+  };
+  const ended = (id: string, changes = {}) => ({
+    ...{ timestamp: '2026-11-24T00:02:25.183Z', type: 'event_msg' },
+    payload: {
+      type: 'item_completed',
+      item: {
+        ...{
+          type: 'CommandExecution',
+          id,
+          command: ['/bin/bash', '-lc', 'make x'],
+          cwd: 'file:///home/dev/app',
+        },
+        ...{ aggregated_output: 'no rule\n', exit_code: 2, ...changes },
+      },
+    },
+  });
+  const read = (records: readonly unknown[], options = { withCommands: true }) => {
+    const reader = new CodexSession(options);
+    return records.flatMap((record) => reader.read(record));
+  };
+
+  test('is a call with its end, once, when it is asked for', () => {
+    const steps = read([script, ended('exec-1'), ended('exec-1')]);
+    expect(steps.map(({ kind }) => kind)).toEqual(['call', 'call', 'result']);
+    expect(steps[1]).toMatchObject({ id: 'exec-1', tool: 'exec_command', ts: '2026-11-24T00:02:25.183Z' });
+    expect(JSON.parse((steps[1] as { input: string }).input)).toEqual({
+      cmd: 'make x',
+      workdir: '/home/dev/app',
+    });
+    expect(steps[2]).toMatchObject({ isError: true, end: { code: 2, printed: 'no rule\n' } });
+    expect(read([script, ended('exec-1')], { withCommands: false })).toHaveLength(1);
+  });
+
+  test('is none where it is that of a call, runs on, or says nothing', () => {
+    const others = [
+      ended('call_1'),
+      ended('exec-2', { exit_code: null }),
+      ended('exec-3', { type: 'FileChange' }),
+    ];
+    expect(read([script, ...others])).toHaveLength(1);
+    expect(read([ended('exec-4', { command: 7, cwd: 7, aggregated_output: 7 })])).toEqual([]);
+    expect(read([ended('exec-5', { cwd: 'https://example.com/' })])).toHaveLength(2);
+  });
+});
+
 test('nothing that is not known is an error', () => {
   const strange: unknown[] = [
     null,

@@ -23,6 +23,7 @@ const CALLS: readonly [string, Json][] = [
   ['plan', { task: 'x' }],
   ['orchestrate', { task: 'x' }],
   ['worklog', {}],
+  ['known_errors', { query: 'x' }],
   ['subagents', {}],
   ['subagents', { action: 'stop', target: 'all' }],
 ];

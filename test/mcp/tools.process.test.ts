@@ -1,13 +1,14 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync } from 'node:fs';
 import type { Json } from '../../src/core/guards.ts';
 import { withRuns } from '../../src/runs/store/rows.ts';
 import { getRun } from '../../src/runs/store/runs.ts';
-import { spawn } from '../runs/store/made-up.ts';
+import { ended, spawn } from '../runs/store/made-up.ts';
 import { commitNothing } from '../runs/workspace/tree-place.ts';
 import { putSessions, sessionsOf } from '../support/client-sessions.ts';
 import { temporaryHome } from '../support/home.ts';
 import { homePerTest } from '../support/per-test.ts';
-import { type Connected, connect, keyOf, projectIn } from './mcp-client.ts';
+import { type Connected, connect, keyOf, projectIn, SERVER } from './mcp-client.ts';
 
 /** Each test starts processes, and the machine may be busy. */
 setDefaultTimeout(60_000);
@@ -35,27 +36,34 @@ function spawnProperty([tool]: Awaited<ReturnType<typeof listed>>, name: string)
 }
 
 describe('the list of tools', () => {
-  test('has the ten tools, what each takes, and no more', async () => {
+  test('has the eleven tools, what each takes, and no more', async () => {
     await using connected = await connect(home);
     const tools = await listed(connected);
     const names =
-      'sessions_spawn sessions_list sessions_history sessions_send explore plan orchestrate worklog agents_list subagents';
+      'sessions_spawn sessions_list sessions_history sessions_send explore plan orchestrate worklog agents_list subagents known_errors';
     expect(tools.map(({ name }) => name)).toEqual(names.split(' '));
     for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ additionalProperties: false });
     const looking = tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name);
-    expect(looking).toEqual(['sessions_list', 'sessions_history', 'explore', 'worklog', 'agents_list']);
+    expect(looking).toEqual([
+      ...['sessions_list', 'sessions_history', 'explore', 'worklog', 'agents_list', 'known_errors'],
+    ]);
     expect(tools[0]?.inputSchema.required).toEqual(['task']);
     expect(tools.every(({ outputSchema }) => outputSchema === undefined)).toBe(true);
-    expect(JSON.stringify(tools).length).toBeLessThan(7800);
+    expect(JSON.stringify(tools).length).toBeLessThan(8700);
     expect(connected.client.getInstructions()).toContain('sessions_spawn');
   });
 
-  test('asks the client to offer three of them at once, and these are short', async () => {
+  test('asks the client to offer four of them at once, and these are short', async () => {
     await using connected = await connect(home);
     const atOnce = (await listed(connected)).filter(({ _meta }) => _meta?.['anthropic/alwaysLoad'] === true);
-    expect(atOnce.map(({ name }) => name)).toEqual(['sessions_spawn', 'sessions_send', 'subagents']);
+    expect(atOnce.map(({ name }) => name)).toEqual([
+      'sessions_spawn',
+      'sessions_send',
+      'subagents',
+      'known_errors',
+    ]);
     const offered = atOnce.map(({ name, description, inputSchema }) => [name, description, inputSchema]);
-    expect(JSON.stringify(offered).length).toBeLessThan(2900);
+    expect(JSON.stringify(offered).length).toBeLessThan(3700);
   });
 
   test('names the allowed agents and the clients, and is the same everywhere but for these', async () => {
@@ -81,6 +89,30 @@ describe('the list of tools', () => {
   });
 });
 
+describe('mcp --knowledge', () => {
+  const command = [...SERVER, '--knowledge'];
+
+  test('has the one tool, which answers, and says what it is for', async () => {
+    await using connected = await connect(home, { command });
+    expect((await listed(connected)).map(({ name }) => name)).toEqual(['known_errors']);
+    expect(connected.client.getInstructions()).toContain('known_errors');
+    expect(connected.client.getInstructions()).not.toContain('sessions_spawn');
+    const told = await connected.client.callTool({ name: 'known_errors', arguments: { query: 'port' } });
+    expect(told).toEqual({ content: [{ type: 'text', text: expect.stringContaining('Nothing is known') }] });
+    await expect(connected.client.callTool({ name: 'sessions_spawn' })).rejects.toThrow('There is no tool');
+  });
+
+  test('leaves alone what waits of background runs, and makes no file', async () => {
+    await using unused = await connect(home, { command });
+    await unused.client.callTool({ name: 'known_errors', arguments: { query: 'port' } });
+    expect(existsSync(home.paths.home)).toBe(false);
+    withRuns(home.paths, (db) => ended(db, { key: keyOf(projectIn(home)) }));
+    const told = await unused.client.callTool({ name: 'known_errors', arguments: { query: 'port' } });
+    expect(told.content).toHaveLength(1);
+    expect(outbox()).toMatchObject([{ state: 'pending', attempts: 0 }]);
+  });
+});
+
 describe('parameters', () => {
   const WRONG: readonly [string, Json, string][] = [
     ['sessions_spawn', { task: 'x', at: 'y' }, 'sessions_spawn does not know "at"; it takes task, label, '],
@@ -99,6 +131,7 @@ describe('parameters', () => {
     ['sessions_history', {}, 'sessions_history needs "sessionKey"'],
     ['sessions_history', { sessionKey: 'nobody' }, 'Unknown subagent id: nobody'],
     ['sessions_send', { message: 'x' }, 'sessions_send needs "sessionKey" or "label"'],
+    ['known_errors', {}, 'known_errors needs "query" or "error", one of them'],
     ['agents_list', { all: true }, 'agents_list does not know "all"; it takes nothing'],
     ['subagents', { action: 'kill' }, 'subagents cannot use "action" "kill": '],
     ['subagents', { action: 'stop' }, 'Missing subagent id; no sub-agent of this project was ever started'],

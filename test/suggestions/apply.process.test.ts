@@ -108,15 +108,15 @@ const userTree = () =>
   );
 
 describe('a skill', () => {
-  test('becomes a command of its project, and is recorded', () => {
+  test('becomes a skill of its project, and is recorded', () => {
     const suggestion = applied(SKILL);
-    const path = `${home.app}/.claude/commands/release-it.md`;
-    expect(read(path)).toStartWith('# /release-it\n');
+    const path = `${home.app}/.claude/skills/release-it/SKILL.md`;
+    expect(read(path)).toStartWith('---\nname: release-it\ndescription: "Release"\n---\n\n# /release-it\n');
     expect(read(path)).toContain(`${SKILL.action}\n\n<!-- self-generation:skill ${suggestion.id} -->\n`);
-    const modes = ['', '/commands', '/commands/release-it.md'].map((name) =>
+    const modes = ['', '/skills', '/skills/release-it', '/skills/release-it/SKILL.md'].map((name) =>
       modeOf(`${home.app}/.claude${name}`),
     );
-    expect(modes).toEqual([0o755, 0o755, 0o644]);
+    expect(modes).toEqual([0o755, 0o755, 0o755, 0o644]);
     expect(stored(suggestion)).toMatchObject({
       status: 'applied',
       decidedTs: NOW.toISOString(),
@@ -130,22 +130,25 @@ describe('a skill', () => {
 
   test('is for all projects, and private, when that is wanted', () => {
     applied(SKILL, { scope: 'global', language: 'en' });
-    const path = `${home.path}/.claude/commands/release-it.md`;
+    const path = `${home.path}/.claude/skills/release-it/SKILL.md`;
     expect(read(path)).toContain('## Instructions');
     expect(modeOf(path)).toBe(0o600);
     expect(readEvents(home.paths)[0]?.data.scope).toBe('global');
   });
 
   test('overwrites nothing, however its name is written', () => {
-    for (const name of ['release-it.md', 'Release-It.md', 'RELEASE-IT.MD']) {
-      home.put(`app/.claude/commands/${name}`, 'mine');
+    const commands = ['release-it.md', 'Release-It.md', 'RELEASE-IT.MD'].map((name) => `commands/${name}`);
+    const skills = ['release-it/SKILL.md', 'Release-It/SKILL.md', 'release-it/other.md'];
+    for (const name of [...commands, ...skills.map((one) => `skills/${one}`)]) {
+      home.put(`app/.claude/${name}`, 'mine');
       const before = treeBelow(home.app);
       expect(reasonOf(plan(propose(SKILL)))).toContain('exists');
       expect(treeBelow(home.app)).toEqual(before);
-      rmSync(`${home.app}/.claude/commands/${name}`);
+      rmSync(`${home.app}/.claude`, { recursive: true });
     }
-    symlinkSync('nowhere', `${home.app}/.claude/commands/release-it.md`);
-    expect(reasonOf(plan(propose(SKILL)))).toContain('is something else');
+    mkdirSync(`${home.app}/.claude/skills`, { recursive: true });
+    symlinkSync('nowhere', `${home.app}/.claude/skills/release-it`);
+    expect(reasonOf(plan(propose(SKILL)))).toContain('exists');
   });
 
   test('that stands there exactly so is recorded without a change', () => {
@@ -333,7 +336,7 @@ describe('a hook', () => {
   });
 
   test('has the form that our own hooks have', async () => {
-    await installHere(home, '2.1.100');
+    await installHere(home, { clientVersion: '2.1.100' });
     const suggestion = seedSuggestion(home, HOOK);
     apply(suggestion);
     const command = `'${home.paths.binary}' hook applied ${suggestion.id}`;
@@ -388,7 +391,7 @@ describe('a hook', () => {
     };
     const said = (advice: string) => [
       expect.stringContaining(`The rule that you applied stays in "${rule?.path}"; ${advice}`),
-      expect.stringContaining(`The command that you applied stays in "${skill?.path}"; ${advice}`),
+      expect.stringContaining(`The skill that you applied stays in "${skill?.path}"; ${advice}`),
     ];
     expect(purge(true)).toEqual(said('take it back first: '));
     expect(purge(false)).toEqual(said('remove it there by hand.'));
@@ -418,7 +421,7 @@ describe('a hook', () => {
     const hook = { ...HOOK.hook, event: 'PostToolUseFailure' };
     const suggestion = seedSuggestion(home, { ...HOOK, hook });
     expect(reasonOf(plan(suggestion))).toContain('install" first');
-    await installHere(home, '2.0.10');
+    await installHere(home, { clientVersion: '2.0.10' });
     expect(reasonOf(plan(suggestion))).toContain('no hook of ours stands under "PostToolUseFailure"');
     writeFileSync(settingsOf(), '{ "hooks": ');
     expect(reasonOf(plan(suggestion))).toContain('not valid JSON');
@@ -471,14 +474,14 @@ describe('a script of an earlier version', () => {
 describe('undo', () => {
   test('leaves a command that was edited, and says so', () => {
     const suggestion = applied(SKILL);
-    const path = `${home.app}/.claude/commands/release-it.md`;
+    const path = `${home.app}/.claude/skills/release-it/SKILL.md`;
     writeFileSync(path, `${read(path)}mine\n`);
     expect(reasonOf(undoPlan(suggestion))).toContain('was changed since; remove it, or');
   });
 
   test('takes what is gone already for taken back', () => {
     const suggestion = applied(SKILL);
-    rmSync(`${home.app}/.claude/commands/release-it.md`);
+    rmSync(`${home.app}/.claude/skills/release-it/SKILL.md`);
     undo(suggestion);
     expect(treeBelow(home.app)).toEqual({});
     expect(stored(suggestion).status).toBe('shown');
@@ -523,12 +526,25 @@ describe('undo', () => {
 
   test('does not follow a link that has taken the place of what apply made', () => {
     const suggestion = applied(SKILL);
-    const commands = `${home.app}/.claude/commands`;
-    const text = read(`${commands}/release-it.md`);
-    rmSync(commands, { recursive: true });
-    home.put('elsewhere/release-it.md', text);
-    symlinkSync(`${home.path}/elsewhere`, commands);
+    const skills = `${home.app}/.claude/skills`;
+    const text = read(`${skills}/release-it/SKILL.md`);
+    rmSync(skills, { recursive: true });
+    home.put('elsewhere/release-it/SKILL.md', text);
+    symlinkSync(`${home.path}/elsewhere`, skills);
     expect(reasonOf(undoPlan(suggestion))).toContain('is outside');
+  });
+
+  test('takes a command back that an earlier version made', () => {
+    const suggestion = propose(SKILL);
+    const path = home.put('app/.claude/commands/release-it.md', 'as it was made\n');
+    const applied = {
+      ...{ kind: 'skill', scope: 'project', path, root: home.app, sha256: sha256(read(path)) },
+      directories: [`${home.app}/.claude`, `${home.app}/.claude/commands`],
+    } as const;
+    const change = { files: [], removes: [] };
+    carryOut({ suggestion, verdict: { kind: 'applied', applied }, change }, home.paths, NOW);
+    undo(suggestion);
+    expect(treeBelow(home.app)).toEqual({});
   });
 
   test('makes a dismissed suggestion wait again, and refuses one that waits', () => {
@@ -606,5 +622,106 @@ describe('carryOut()', () => {
     apply(suggestion);
     expect(() => apply(suggestion)).toThrow('has been decided on meanwhile');
     expect(feedbackOf(home)).toEqual([`accepted ${suggestion.id}`]);
+  });
+});
+
+describe('where several clients are set up', () => {
+  const setUp = () => installHere(home, { clients: { gemini: true, opencode: true } });
+  const filesWith = (text: string) =>
+    Object.entries(treeBelow(home.app))
+      .filter(([, content]) => String(content).includes(text))
+      .map(([name]) => name)
+      .sort();
+  const tree = () =>
+    Object.keys(treeBelow(home.path)).filter((name) => !/^\.self-generation\/(?:data|backups)\//.test(name));
+
+  test('a rule goes into the files that are there, each once, and comes out of all', async () => {
+    await setUp();
+    home.put('app/CLAUDE.md', '# Mine\n');
+    home.put('app/GEMINI.md', '# Theirs\n');
+    symlinkSync('CLAUDE.md', `${home.app}/AGENTS.md`);
+    const before = treeBelow(home.app);
+    const suggestion = applied(RULE);
+    // AGENTS.md is another name of what Claude Code reads as well.
+    expect(filesWith(RULE.rule)).toEqual(['CLAUDE.md', 'GEMINI.md']);
+    for (const file of ['CLAUDE.md', 'GEMINI.md'])
+      expect(read(`${home.app}/${file}`).split(RULE.rule)).toHaveLength(2);
+    undo(suggestion);
+    expect(treeBelow(home.app)).toEqual(before);
+  });
+
+  test('a rule goes to the first client where no such file is there, and to another that is named', async () => {
+    await setUp();
+    const before = tree();
+    for (const [client, file] of [
+      [undefined, '.claude/CLAUDE.md'],
+      ['gemini', 'GEMINI.md'],
+      ['opencode', 'AGENTS.md'],
+      ['codex', 'AGENTS.md'],
+    ] as const) {
+      const suggestion = applied(RULE, { client });
+      expect(filesWith(RULE.rule)).toEqual([file]);
+      undo(suggestion);
+      expect(tree()).toEqual(before);
+    }
+  });
+
+  test('a rule for all projects goes into the own files of the clients that have one', async () => {
+    await setUp();
+    const gemini = home.put('.gemini/GEMINI.md', '# Mine\n');
+    const before = tree();
+    const suggestion = applied(RULE, { scope: 'global' });
+    expect(read(gemini)).toContain(RULE.rule);
+    undo(suggestion);
+    const own = applied(RULE, { scope: 'global', client: 'opencode' });
+    expect(read(`${home.path}/.config/opencode/AGENTS.md`)).toContain(RULE.rule);
+    undo(own);
+    expect(read(gemini)).toBe('# Mine\n');
+    expect(tree()).toEqual(before);
+  });
+
+  test("somebody else's rule in one file keeps it out of that file alone, and stays with undo", async () => {
+    await setUp();
+    home.put('app/AGENTS.md', `- ${RULE.rule}\n`);
+    home.put('app/GEMINI.md', '# Mine\n');
+    const before = treeBelow(home.app);
+    const suggestion = propose(RULE);
+    expect(plan(suggestion)).toMatchObject({ notes: [expect.stringContaining('line 1 of')] });
+    apply(suggestion);
+    expect(read(`${home.app}/AGENTS.md`)).toBe(`- ${RULE.rule}\n`);
+    expect(read(`${home.app}/GEMINI.md`)).toContain(RULE.rule);
+    undo(suggestion);
+    expect(treeBelow(home.app)).toEqual(before);
+  });
+
+  test('a skill goes to the first client and where there are skills, once for several clients, and comes out of all', async () => {
+    await setUp();
+    const first = applied(SKILL);
+    expect(filesWith('Run the tests.')).toEqual(['.claude/skills/release-it/SKILL.md']);
+    undo(first);
+    expect(treeBelow(home.app)).toEqual({});
+    home.put('app/.agents/skills/mine/SKILL.md', 'mine');
+    const before = treeBelow(home.app);
+    const second = applied(SKILL);
+    expect(filesWith('Run the tests.')).toEqual([
+      '.agents/skills/release-it/SKILL.md',
+      '.claude/skills/release-it/SKILL.md',
+    ]);
+    undo(second);
+    const third = applied(SKILL, { client: 'gemini' });
+    expect(filesWith('Run the tests.')).toEqual(['.agents/skills/release-it/SKILL.md']);
+    undo(third);
+    expect(treeBelow(home.app)).toEqual(before);
+  });
+
+  test('what is applied for several clients is named by uninstall with purge, file by file', async () => {
+    await setUp();
+    home.put('app/AGENTS.md', '# Mine\n');
+    home.put('app/GEMINI.md', '# Mine\n');
+    applied(RULE);
+    const report = uninstallIn(home.path, { purge: true, dryRun: true });
+    const warnings = report.kind === 'done' ? report.warnings : [];
+    for (const file of ['AGENTS.md', 'GEMINI.md'])
+      expect(warnings.join()).toContain(`stays in "${home.app}/${file}"`);
   });
 });

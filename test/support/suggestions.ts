@@ -1,3 +1,4 @@
+import type { InstallOptions } from '../../src/setup/install.ts';
 import { findSuggestions, saveProposals } from '../../src/suggestions/model/store.ts';
 import { readProposal, type Suggestion } from '../../src/suggestions/model/suggestion.ts';
 import { type Home, readRows } from './home.ts';
@@ -111,7 +112,7 @@ export function feedbackOf(home: Home): string[] {
 }
 
 /** Registers the hooks in this home, with a file in the place of the program. */
-export async function installHere(home: Home, clientVersion = '2.1.328'): Promise<void> {
+export async function installHere(home: Home, changes: Partial<InstallOptions> = {}): Promise<void> {
   const executablePath = putFile(`${home.path}/dist/self-generation`, 'program', 0o755);
-  await installedIn(home.path, { executablePath, projectDirectory: home.path, clientVersion });
+  await installedIn(home.path, { executablePath, projectDirectory: home.path, ...changes });
 }

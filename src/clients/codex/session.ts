@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { type CommandEnd, pictureIn, type SessionStep } from '../../core/conversation.ts';
 import {
   asRecord,
@@ -21,16 +22,26 @@ import {
   storedAt,
   timeIn,
 } from '../sessions.ts';
+import { commandIn } from '../tools.ts';
 import { codexDirectory } from './configuration.ts';
 
 /** What Codex itself says in the place of the user. */
 const OF_CLIENT =
   /^\s*(?:# AGENTS\.md instructions|<(?:user_instructions|environment_context|turn_aborted|user_shell_command|skill|subagent_notification|hook_prompt)\b)/;
 
-/** Reads the records of a rollout as a conversation. One of a fork holds only what came after. */
+/**
+ * Reads the records of a rollout as a conversation. One of a fork holds only what came after. Newer models call a tool that runs
+ * JavaScript; the commands that this has run stand beside the conversation, and are calls only where `withCommands`.
+ */
 export class CodexSession {
   #turns = 0;
   #isBegun = false;
+  readonly #withCommands: boolean;
+  readonly #calls = new Set<string>();
+
+  constructor({ withCommands = false } = {}) {
+    this.#withCommands = withCommands;
+  }
 
   /** What a record says; nothing for one that is not known. */
   read(record: unknown): SessionStep[] {
@@ -48,9 +59,27 @@ export class CodexSession {
       this.#turns = Math.max(0, this.#turns - Number(payload.num_turns ?? 0));
       return [{ kind: 'back-to', turns: this.#turns }];
     }
-    if (record.type !== 'response_item') return [];
+    const steps = record.type === 'response_item' ? this.#item(payload) : this.#command(record, payload);
     const ts = timeIn(record.timestamp);
-    return this.#item(payload).map((step) => ({ ...step, ts }));
+    return steps.map((step) => ({ ...step, ts }));
+  }
+
+  /** Of a command that a call has run: a call of its own, and its end. */
+  #command(record: Json, payload: Json): SessionStep[] {
+    const item = readRecord(payload, 'item');
+    const isEnd = record.type === 'event_msg' && payload.type === 'item_completed';
+    if (!this.#withCommands || !isEnd || item.type !== 'CommandExecution') return [];
+    const { exit_code: code, aggregated_output: text = '' } = item;
+    const id = idOf(item);
+    if (this.#calls.has(id) || typeof code !== 'number' || typeof text !== 'string') return [];
+    this.#calls.add(id);
+    const workdir = lookOr(() => fileURLToPath(readString(item, 'cwd') ?? ''), undefined);
+    const input = JSON.stringify({ cmd: commandIn({ cmd: item.command }), workdir });
+    const end = { code, printed: text, process: undefined };
+    return [
+      { kind: 'call', id, tool: 'exec_command', input },
+      { kind: 'result', id, text, isError: code !== 0, end, pictures: [] },
+    ];
   }
 
   #item(item: Json): SessionStep[] {
@@ -60,6 +89,7 @@ export class CodexSession {
         return this.#message(item);
       case 'function_call':
       case 'custom_tool_call': {
+        this.#calls.add(id);
         const input = readString(item, 'arguments') ?? readString(item, 'input') ?? '';
         const [space, name = ''] = [readString(item, 'namespace'), readString(item, 'name')];
         return [{ kind: 'call', id, tool: space === undefined ? name : `${space}.${name}`, input }];
@@ -210,7 +240,7 @@ function* read(
   before: number,
   forks: number,
 ): Generator<SessionStep> {
-  const reader = new CodexSession();
+  const reader = new CodexSession({ withCommands: true });
   for (const record of recordsIn(session.path)) {
     if (isRecord(record) && typeof record.ordinal === 'number' && record.ordinal >= before) return;
     for (const step of reader.read(record)) {

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import { type CommandEnd, type Picture, pictureOf, type SessionStep } from '../../core/conversation.ts';
+import { type Picture, pictureOf, type SessionStep } from '../../core/conversation.ts';
+import { geminiCommandEnd } from '../../core/gemini-command.ts';
 import { isRecord, type Json, lookOr, readRecord, readRecords, readString } from '../../core/guards.ts';
 import type { Environment } from '../../core/state-paths.ts';
 import { fingerprint } from '../../core/text.ts';
@@ -48,7 +49,7 @@ export class GeminiSession {
 
   #message(message: Json, isAnew = false): SessionStep[] {
     const parts = readRecords(message.content);
-    const words = wordsOf(message);
+    const words = message.type === 'user' ? wordsOf(message).replace(OF_HOOKS, '') : wordsOf(message);
     const id = readString(message, 'id') ?? '';
     const ts = message.type === 'user' ? this.#firstTime(words, message, isAnew) : timeIn(message.timestamp);
     const said: SessionStep[] = [];
@@ -92,7 +93,7 @@ export class GeminiSession {
       this.#told.add(`result ${id}`);
       const response = readRecord(result, 'response');
       const text = readString(response, 'output') ?? readString(response, 'error') ?? '';
-      const end = result.name === SHELL && !('error' in response) ? commandEnd(text) : undefined;
+      const end = result.name === SHELL && !('error' in response) ? geminiCommandEnd(text) : undefined;
       const hasEndedBadly = end !== undefined && end.code !== 0;
       const isError = holder.status === 'error' || 'error' in response || hasEndedBadly;
       const ts = timeIn(holder.timestamp);
@@ -111,21 +112,8 @@ export class GeminiSession {
 }
 
 const SHELL = 'run_shell_command';
-/** The last lines of what a command's result says: the client's own, whatever the output above them is. */
-const TAIL =
-  /(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*)+\s*(?:\n<\/untrusted_context>\s*)?$/;
-const HEAD = /^(?:<untrusted_context>\n)?(?:Command: [\s\S]*?\nDirectory: .*\n)?(?:Output: )?/;
-
-/** How a command ended: only what was not well is said. */
-export function commandEnd(text: string): CommandEnd {
-  const tail = TAIL.exec(text)?.[0] ?? '';
-  const code = [...tail.matchAll(/\nExit Code: (\d{1,10})\s*(?=\n|$)/g)].at(-1)?.[1];
-  const printed = text
-    .slice(0, text.length - tail.length)
-    .replace(HEAD, '')
-    .replace(/\n<\/untrusted_context>\s*$/, '');
-  return { code: code === undefined ? (/\nSignal: \S/.test(tail) ? -1 : 0) : Number(code), printed };
-}
+/** What hooks have put beside what the user said; the client leaves no bracket in it. */
+const OF_HOOKS = /^<hook_context>[^<>]*<\/hook_context>\n\n|\n<hook_context>[^<>]*<\/hook_context>$/g;
 
 function wordsOf({ content }: Json): string {
   if (typeof content === 'string') return content;

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { geminiCommandEnd } from '../../core/gemini-command.ts';
 import {
   isRecord,
   type Json,
@@ -13,7 +14,6 @@ import { realPath } from '../../system/atomic-file.ts';
 import { readTail } from '../../system/lines.ts';
 import type { AgentEvent, ExitCodes } from '../client.ts';
 import { cutWord, mainModel, readAmount, StreamReader, textAt, usageIn, wordAt } from '../reading.ts';
-import { commandEnd } from './session.ts';
 
 /** The command as which a prompt goes in; the client says it again, with the prompt. */
 export const MESSAGE_COMMAND = 'self-generation-message';
@@ -155,7 +155,7 @@ function addCall(call: Json, codes: Map<string, number>): void {
   );
   const output = outputs.find((one) => one !== undefined);
   if (id === undefined || output === undefined) return;
-  const { code } = commandEnd(output);
+  const { code } = geminiCommandEnd(output);
   if (code !== null) codes.set(id, code);
 }
 

@@ -6,6 +6,7 @@ import { resolutionText } from '../../core/told-texts.ts';
 import type { Db } from '../../database/connection.ts';
 import { type Row, recordIn, textIn, type Value } from '../../database/sqlite.ts';
 import type { Evidence } from '../lesson.ts';
+import { type KnownError, knownError, MAY_BE_TOLD, type Scope, tellableScopes } from './told-lessons.ts';
 
 /** Errors as a person sees them: never on a hook's path. */
 export type ErrorEntry = Readonly<ReturnType<typeof readEntry>>;
@@ -16,6 +17,8 @@ export type ErrorFilter = {
   /** Spellings of the project's path; undefined: every project. */
   readonly projects: readonly string[] | undefined;
   readonly state: 'any' | 'open' | 'solved';
+  /** Only what may be told within this scope. */
+  readonly told?: Scope;
 };
 
 /** The newest errors. */
@@ -73,6 +76,18 @@ export function searchErrors({ text, filter, ownProject, limit }: ErrorSearch, d
   return [...all, ...matching(words.map(termOf).join(' OR '), limit - all.length, all)];
 }
 
+/** What a project may be told that fits these words, best first, its own before what a person shares of others. */
+export function searchTold(text: string, projectPath: string | null, limit: number, db: Db): KnownError[] {
+  return tellableScopes(projectPath, db)
+    .flatMap((told) => {
+      const filter = { projects: undefined, state: 'solved', told } as const;
+      const ids = searchErrors({ text, filter, ownProject: [projectPath ?? ''], limit }, db);
+      const sql = 'SELECT error_kb.* FROM json_each(?) JOIN error_kb ON error_kb.id = value ORDER BY key';
+      return db.sqlite.all(sql, JSON.stringify(ids)).map((row) => knownError(row, told));
+    })
+    .slice(0, limit);
+}
+
 const TEXT_LENGTH_MAX = 1000;
 const WORDS_MAX = 10;
 
@@ -97,13 +112,14 @@ function termOf(word: string): string {
 }
 
 /** The SQL condition of a filter on rows of error_kb, with its values. */
-function filterCondition({ projects, state }: ErrorFilter): { sql: string; values: Value[] } {
+function filterCondition({ projects, state, told }: ErrorFilter): { sql: string; values: Value[] } {
   const conditions = ['1'];
   if (projects !== undefined)
     conditions.push(`project_path IN (${projects.map(() => '?').join(', ') || 'NULL'})`);
   if (state === 'open') conditions.push("typeof(resolution) <> 'text'");
   if (state === 'solved') conditions.push("typeof(resolution) = 'text'");
-  return { sql: conditions.join(' AND '), values: [...(projects ?? [])] };
+  if (told !== undefined) conditions.push(MAY_BE_TOLD, told.sql);
+  return { sql: conditions.join(' AND '), values: [...(projects ?? []), ...(told ? [told.value] : [])] };
 }
 
 function readEntry(row: Row) {

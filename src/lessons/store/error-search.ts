@@ -141,6 +141,11 @@ function alikeError(normalizedError: string, text: string, scope: Scope, db: Db)
 /** Between what was printed and what was called in a key; see lessons/failure.ts. */
 const BESIDE = ' · ';
 
+/** A failure's key where nobody says what was called. */
+export function keyOfText(key: string): string {
+  return key.split(BESIDE, 1)[0] ?? key;
+}
+
 /** What helped one program helps no other, however alike what they print. */
 function isOfProgram(key: string, other: string): boolean {
   const [program, known] = [key, other].map((one) => one.split(BESIDE)[1]?.split(' ', 1)[0]);

@@ -46,6 +46,9 @@ export type ClientSetup = {
   ) => Finding[] | Promise<Finding[]>;
 };
 
+/** `hooks`: a line for each. */
+export type Approves = (hooks: readonly string[]) => Promise<boolean>;
+
 /** An install, as far as clients' files go. */
 export type Registering = {
   readonly place: Place;
@@ -53,8 +56,12 @@ export type Registering = {
   readonly work: Work;
   readonly now: () => Date;
   readonly run: RunCommand;
+  /** Whether the user approves that a client runs these hooks, of which it would ask the user itself; undefined: not asked. */
+  readonly approves?: Approves | undefined;
   /** Whether a text of this file holds anything of ours. */
   readonly holdsOurs: (path: string, text: string) => boolean;
+  /** Our plugin of Claude Code, where it is switched on: it brings hooks and the MCP server. */
+  readonly plugin: string | undefined;
   /** Records of what this install has written so far; one file may have several. */
   readonly written: FileRecord[];
 };

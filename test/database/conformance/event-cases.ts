@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Db } from '../../../src/database/connection.ts';
-import {
-  type EventFilter,
-  insertEvent,
-  type NewEvent,
-  pruneOldEvents,
-  queryEvents,
-} from '../../../src/database/events.ts';
+import { type EventFilter, insertEvent, type NewEvent, queryEvents } from '../../../src/database/events.ts';
+import { pruneOldEvents } from '../../../src/database/retention.ts';
 import { checkIntegrity, count, origin, test, time, type Where } from './context.ts';
 
 /** Storing, finding and searching events. */

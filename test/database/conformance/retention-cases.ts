@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Db } from '../../../src/database/connection.ts';
-import { pruneOldEvents } from '../../../src/database/events.ts';
+import { pruneOldEvents } from '../../../src/database/retention.ts';
 import { column, insertRow } from '../../support/rows.ts';
 import { checkIntegrity, count, failure, prompt, success, test } from './context.ts';
 

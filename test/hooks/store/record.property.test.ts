@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import fc from 'fast-check';
 import type { Db } from '../../../src/database/connection.ts';
 import { getDb } from '../../../src/database/db.ts';
-import { pruneOldEvents } from '../../../src/database/events.ts';
+import { pruneOldEvents } from '../../../src/database/retention.ts';
 import type { Recording } from '../../../src/hooks/decision.ts';
 import { record, spool } from '../../../src/hooks/store/record.ts';
 import { isInformative } from '../../../src/lessons/errors/normalize-error.ts';
