@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import {
   checkVersions,
   keepVersion,
   putProgram,
+  removeProgram,
   removeUnusedVersions,
 } from '../../src/setup/kept-versions.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
@@ -78,4 +80,28 @@ test('putProgram() on Windows has a place for the old program, which cannot be r
   putProgram(home.put('new', 'new'), home.paths, 'win32');
   expect(readFileSync(home.paths.binary, 'utf8')).toBe('new');
   expect(readdirSync(home.paths.versions)).toEqual([]);
+});
+
+describe('removeProgram()', () => {
+  const refuses = () => {
+    throw new Error('EPERM: operation not permitted');
+  };
+
+  test('puts one that runs aside on Windows, which does not let go of it', () => {
+    using home = temporaryHome();
+    const path = home.put('program.exe', 'program');
+    removeProgram(path, 'win32', refuses);
+    expect(existsSync(path)).toBe(false);
+    const [aside = ''] = readdirSync(tmpdir()).filter((name) => /^[0-9a-f-]{36}-program\.exe$/.test(name));
+    expect(readFileSync(`${tmpdir()}/${aside}`, 'utf8')).toBe('program');
+    rmSync(`${tmpdir()}/${aside}`);
+  });
+
+  test('says why it cannot elsewhere', () => {
+    using home = temporaryHome();
+    const path = home.put('program', '');
+    expect(() => removeProgram(path, 'linux', refuses)).toThrow('EPERM');
+    removeProgram(path, 'linux');
+    expect(existsSync(path)).toBe(false);
+  });
 });
