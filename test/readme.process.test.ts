@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { withSettings } from '../scripts/readme-tables.ts';
 import { HOOKS, hooksIn } from '../src/hooks/hooks.ts';
 import { teamOf } from '../src/orchestrate/team.ts';
@@ -52,9 +53,18 @@ async function wrongCommands(markdown: string): Promise<string[]> {
     const script = words[0] === 'npm' ? npmScript(words) : undefined;
     if (words[0] === 'npm' && (script === undefined || PACKAGE.scripts[script] !== undefined)) continue;
     if (isOurs(words) && (await hasHelp(home, words.slice(1)))) continue;
+    if (words[0] === 'sh' && isExplained(words.slice(1))) continue;
     wrong.push(words.join(' '));
   }
   return wrong;
+}
+
+/** Whether there is such a script, and its first lines show these flags. */
+function isExplained([name = '', ...words]: readonly string[]): boolean {
+  const path = join(ROOT, 'scripts', name);
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  const flags = words.filter((word) => word.startsWith('-'));
+  return flags.every((flag) => text.includes(`#   sh ${name} ${flag} `)) && text !== '';
 }
 
 async function hasHelp(home: Home, words: readonly string[]): Promise<boolean> {
@@ -97,6 +107,7 @@ describe('the shell blocks', () => {
     const markdown = [
       '```sh\nnpm ci && npm run one # now\nnpm run build\n\ndist/self-generation frobnicate\n```',
       '```sh\nself-generation doctor --fast\nself-generation uninstall --purge   # x\nmake all\nnpm start\n```',
+      '```sh\nsh install.sh --from .\nsh install.sh --sudo\nsh other.sh\n```',
     ].join('\n');
     expect(await wrongCommands(markdown)).toEqual([
       'npm run one',
@@ -104,6 +115,8 @@ describe('the shell blocks', () => {
       'self-generation doctor --fast',
       'make all',
       'npm start',
+      'sh install.sh --sudo',
+      'sh other.sh',
     ]);
   });
 });

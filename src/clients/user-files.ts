@@ -1,5 +1,5 @@
 import { isRecord, type Json, lookOr } from '../core/guards.ts';
-import { type Environment, isAbsolutePath } from '../core/state-paths.ts';
+import { type Environment, isAbsolutePath, userHomeOf } from '../core/state-paths.ts';
 import { type ClientUser, RouteRefusal } from './route.ts';
 
 /** The user's files and directories, as clients find them. */
@@ -38,7 +38,7 @@ export function merged(weaker: Json, stronger: Json): Json {
 
 /** The user's home directory. */
 export function homeOf({ env }: Pick<ClientUser, 'env'>): string {
-  return env.HOME ?? env.USERPROFILE ?? '';
+  return userHomeOf(env, process.platform) ?? env.HOME ?? '';
 }
 
 /** The directory or file that a variable names. @throws RouteRefusal when it would be another one in each directory. */

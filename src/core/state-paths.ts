@@ -9,11 +9,19 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function statePaths(env: Environment, platform: string): StatePaths | undefined {
   const override = absolute(env.SELF_GENERATION_HOME);
-  const user = absolute(env.HOME) ?? (platform === 'win32' ? absolute(env.USERPROFILE) : undefined);
+  const user = userHomeOf(env, platform);
   const home = override ?? (user === undefined ? undefined : `${user === '/' ? '' : user}/.self-generation`);
   return home === undefined
     ? undefined
     : pathsBelow(home, platform === 'win32' ? 'self-generation.exe' : 'self-generation');
+}
+
+/**
+ * The user's home directory, without a separator at its end; undefined when none is known that is absolute. On Windows it is
+ * the profile, as it is for the clients, whatever a shell there calls HOME.
+ */
+export function userHomeOf(env: Environment, platform: string): string | undefined {
+  return (platform === 'win32' ? absolute(env.USERPROFILE) : undefined) ?? absolute(env.HOME);
 }
 
 /** The home is `~/.self-generation`, 0700. */

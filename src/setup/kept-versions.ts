@@ -1,4 +1,6 @@
-import { linkSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { linkSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join, parse } from 'node:path';
 import { lookOr } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
@@ -38,6 +40,19 @@ export function putProgram(source: string, place: Place, platform: string): void
   if (isWindows) mkdirSync(place.versions, { recursive: true, mode: 0o700 });
   const aside = keptPath(place, `before-${Date.now()}`);
   copyFileAtomic(source, place.binary, { mode: 0o700, ...(isWindows && { aside }) });
+}
+
+/**
+ * Removes a program. Windows does not let go of one that runs, such as this very one, but lets it be put aside: then it goes to
+ * where temporary files are. @throws Error from the system.
+ */
+export function removeProgram(path: string, platform: string, remove: (path: string) => void = rmSync): void {
+  try {
+    remove(path);
+  } catch (error) {
+    if (platform !== 'win32') throw error;
+    renameSync(path, join(tmpdir(), `${randomUUID()}-${basename(path)}`));
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import { join, posix, win32 } from 'node:path';
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRecord, parseJson, reasonOf } from '../core/guards.ts';
-import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
+import { type Environment, type StatePaths, statePaths, userHomeOf } from '../core/state-paths.ts';
 import type { HookMode } from '../hooks/hooks.ts';
 import { readPlainFile } from '../system/files.ts';
 import { FILE_RECORD } from './file-plan.ts';
@@ -30,7 +30,7 @@ export function locate(env: Environment, platform: string): Place | Failure {
     return { kind: 'failed', action: 'find out where to install', reason, advice };
   };
   const paths = statePaths(env, platform);
-  const userHome = (platform === 'win32' ? env.USERPROFILE : undefined) ?? env.HOME;
+  const userHome = userHomeOf(env, platform) ?? env.HOME;
   const claudeDirectory = env.CLAUDE_CONFIG_DIR || (userHome && `${userHome}/.claude`);
   if (paths === undefined || !claudeDirectory)
     return failed('HOME is not set to an absolute path', 'Set it and run again.');

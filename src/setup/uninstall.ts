@@ -28,6 +28,7 @@ import {
 } from './file-plan.ts';
 import { listAppliedFiles } from './inspect-store.ts';
 import { ourDirectories } from './install.ts';
+import { removeProgram } from './kept-versions.ts';
 import { type Failure, locate, type Manifest, type Place, readManifest } from './manifest.ts';
 import {
   enabledPlugin,
@@ -179,7 +180,12 @@ function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Own
 
 function removeInstalled(removal: Uninstall): void {
   const { paths, manifest, dryRun } = removal;
-  remove(paths.binary, 'binary', removal);
+  const kept = namesIn(paths.versions).map((name) => join(paths.versions, name));
+  const programs = [paths.binary, ...kept].filter((path) => statOf(path)?.isDirectory() === false);
+  for (const path of programs) {
+    if (!dryRun) removeProgram(path, removal.place.platform);
+    removal.steps.push({ what: 'binary', path, change: 'removed' });
+  }
   remove(paths.versions, 'binary', removal);
   remove(paths.opencodePlugin, 'script', removal);
   removeNamed(paths.scripts, SCRIPT_FILE, 'script', removal);

@@ -190,40 +190,44 @@ async function tryOut(program: string, version: string, work: Update): Promise<v
   }
 }
 
-/** Has the new program install itself, for each settings file that knows the old one. Returns what it said. */
+/** Has the new program install itself. Returns what it said. @throws Stopped, with the program from before back in its place. */
 async function putInPlace(program: string, kept: string, work: Update): Promise<string> {
-  const { paths, run, env } = work;
-  const said: string[] = [];
-  for (const own of environmentsOf(work)) {
-    const options = { env: own, cwd: paths.home, timeoutMs: INSTALL_LIMIT_MS };
-    const end = await run(program, ['install', ...sameClients(paths)], options);
-    if (hasSucceeded(end) && end.kind === 'exited') {
-      said.push(end.stdout, end.stderr);
-      continue;
-    }
+  const { paths } = work;
+  const installs = installsOf(work);
+  try {
+    return await installWith(program, installs, work);
+  } catch (error) {
     if (!hasSameBytes(kept, paths.binary)) copyFileAtomic(kept, paths.binary, { mode: 0o700 });
-    await run(paths.binary, ['install'], { env, cwd: paths.home, timeoutMs: INSTALL_LIMIT_MS });
-    const reason = `"install" of the new program ${describeEnd(end)}`;
-    throw new Stopped('update', reason, 'The program from before is back in its place.');
+    const back = await installWith(paths.binary, installs, work).then(
+      () => 'The program from before is back in its place.',
+      (cause) => `The program from before is back in its place, but ${reasonOf(cause)}.`,
+    );
+    throw new Stopped('update', `the new program: ${reasonOf(error)}`, back);
+  }
+}
+
+async function installWith(program: string, installs: readonly Install[], { paths, run }: Update) {
+  const said: string[] = [];
+  for (const { words, env } of installs) {
+    const end = await run(program, words, { env, cwd: paths.home, timeoutMs: INSTALL_LIMIT_MS });
+    if (end.kind !== 'exited' || end.code !== 0) throw new Error(`"install" ${describeEnd(end)}`);
+    said.push(end.stdout, end.stderr);
   }
   return said.join('');
 }
 
-/** As `install` was called for each settings file of Claude Code, or as it would be here. */
-function environmentsOf({ env, paths, place }: Update): Environment[] {
-  const settings = knownManifest(paths.manifest)?.settings ?? [];
-  if (settings.length === 0) return [env];
+type Install = { readonly words: readonly string[]; readonly env: Environment };
+
+/** One for each settings file of Claude Code that has our hooks. An update sets up no other clients than are set up. */
+function installsOf({ env, paths, place }: Update): Install[] {
+  const { settings = [], clients = [] } = knownManifest(paths.manifest) ?? {};
+  const isSetUp = (name: ClientName) =>
+    name === 'claude' ? settings.length > 0 : clients.some(({ client }) => client === name);
+  const words = ['install', ...INSTALL_CLIENTS.map((client) => `--${isSetUp(client) ? '' : 'no-'}${client}`)];
+  if (settings.length === 0) return [{ words, env }];
   return settings.map(({ path }) => {
     const directory = dirname(path);
     const isDefault = directory === join(place.userHome ?? '', '.claude');
-    return { ...env, CLAUDE_CONFIG_DIR: isDefault ? undefined : directory };
+    return { words, env: { ...env, CLAUDE_CONFIG_DIR: isDefault ? undefined : directory } };
   });
-}
-
-/** An update sets up no other clients than are set up. */
-function sameClients({ manifest }: StatePaths): string[] {
-  const { settings = [], clients = [] } = knownManifest(manifest) ?? {};
-  const isSetUp = (name: ClientName) =>
-    name === 'claude' ? settings.length > 0 : clients.some(({ client }) => client === name);
-  return INSTALL_CLIENTS.map((client) => `--${isSetUp(client) ? '' : 'no-'}${client}`);
 }

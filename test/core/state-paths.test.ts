@@ -17,7 +17,8 @@ const homes: [env: Environment, platform: string, home: string | undefined][] = 
   [{ USERPROFILE: 'C:\\Users\\me' }, 'linux', undefined],
   [{ USERPROFILE: 'C:\\Users\\me' }, 'win32', 'C:\\Users\\me/.self-generation'],
   [{ USERPROFILE: 'C:\\Users\\me\\' }, 'win32', 'C:\\Users\\me/.self-generation'],
-  [{ HOME: '/c/Users/me', USERPROFILE: 'C:\\Users\\me' }, 'win32', '/c/Users/me/.self-generation'],
+  [{ HOME: '/c/Users/me', USERPROFILE: 'C:\\Users\\me' }, 'win32', 'C:\\Users\\me/.self-generation'],
+  [{ HOME: 'D:\\home' }, 'win32', 'D:\\home/.self-generation'],
   [{ SELF_GENERATION_HOME: '\\\\server\\share\\me' }, 'win32', '\\\\server\\share\\me'],
 ];
 for (const [env, platform, home] of homes) {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { ownPackage, releasesOf } from '../../scripts/build.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type ProcessResult, runProgram } from '../support/hook-process.ts';
 import { canRun, notTested, ROOT } from '../support/program.ts';
-import { putFile, treeOf } from '../support/tree.ts';
+import { addArchive } from '../support/releases.ts';
+import { treeOf } from '../support/tree.ts';
 
 /** install.sh in each shell, with a program in the archive that says how it was called. */
 
@@ -26,17 +28,10 @@ esac
 `;
 
 /** A release of these archives, each with a program that runs on any machine. */
-function makeRelease(home: Home, names: readonly string[], folder = 'release'): string {
-  const directory = join(home.path, folder);
-  const program = putFile(join(home.path, 'made', 'self-generation'), PROGRAM, 0o755);
-  mkdirSync(directory, { recursive: true });
-  const lines = names.map((name) => {
-    const file = join(directory, name);
-    Bun.spawnSync(['tar', '-cJf', file, '-C', dirname(program), 'self-generation']);
-    return `${new Bun.CryptoHasher('sha256').update(readFileSync(file)).digest('hex')}  ${name}\n`;
-  });
-  writeFileSync(join(directory, 'checksums.txt'), lines.join(''));
-  return directory;
+function makeRelease(home: Home, names: readonly string[]): string {
+  const folder = join(home.path, 'release');
+  for (const name of names) addArchive(folder, name, PROGRAM);
+  return folder;
 }
 
 type World = {
@@ -142,7 +137,6 @@ describe('install.sh', () => {
       using home = temporaryHome();
       const name = 'self-generation-0.2.0-linux-x64.tar.xz';
       const from = makeRelease(home, [name]);
-      makeRelease(home, [name], 'other');
       const text = readFileSync(join(from, 'checksums.txt'), 'utf8');
       writeFileSync(
         join(from, 'checksums.txt'),
@@ -260,7 +254,7 @@ describe('install.sh', () => {
     [
       'the disk is full',
       released,
-      { tools: { df: 'printf "h\\n/dev/x 9 9 2048 9% /\\n"' } },
+      { tools: { df: 'echo h; echo /dev/x 9 9 2048 9% /' } },
       1,
       '2 MB free, 400 MB needed',
     ],
@@ -306,4 +300,10 @@ describe('shellcheck', () => {
     expect(check(text)).toBe('');
     expect(check(`${text}rm -rf $HOME/$1\n`)).toContain('SC2086');
   });
+});
+
+test('both scripts take releases from where package.json says that the repository is', () => {
+  const published = releasesOf(ownPackage()) ?? '';
+  expect(readFileSync(SCRIPT, 'utf8')).toContain(`\nRELEASES='${published}'\n`);
+  expect(readFileSync(join(ROOT, 'scripts/install.ps1'), 'utf8')).toContain(`\n$Releases = '${published}'\n`);
 });

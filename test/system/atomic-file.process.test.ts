@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
   closeSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -9,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -21,6 +23,7 @@ import {
   ensurePrivateDirectory,
   hasSameBytes,
   realPath,
+  replaceFile,
   resolveLinks,
   writeFileAtomic,
 } from '../../src/system/atomic-file.ts';
@@ -188,4 +191,39 @@ describe('hasSameBytes()', () => {
       expect(hasSameBytes(at('left'), at('right'))).toBe(expected);
     });
   }
+});
+
+describe('replaceFile(), where a file that is in use cannot be replaced', () => {
+  /** As Windows does it with a program that runs; `fails`: the second time as well. */
+  const renamesAsWindows = (fails = false) => {
+    let count = 0;
+    return (from: string, to: string) => {
+      count++;
+      if (existsSync(to) || (fails && count === 3)) throw new Error('EPERM: operation not permitted');
+      renameSync(from, to);
+    };
+  };
+  const files = () => {
+    for (const name of ['new', 'old']) writeFileSync(at(name), name);
+    return [at('new'), at('old'), at('aside')] as const;
+  };
+  const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : null);
+
+  test('puts the old one aside', () => {
+    const [from, to, aside] = files();
+    replaceFile(from, to, aside, renamesAsWindows());
+    expect([from, to, aside].map(textOf)).toEqual([null, 'new', 'old']);
+  });
+
+  test('brings it back when that does not help', () => {
+    const [from, to, aside] = files();
+    expect(() => replaceFile(from, to, aside, renamesAsWindows(true))).toThrow('EPERM');
+    expect([from, to, aside].map(textOf)).toEqual(['new', 'old', null]);
+  });
+
+  test('changes nothing where there is no place for it', () => {
+    const [from, to] = files();
+    expect(() => replaceFile(from, to, undefined, renamesAsWindows())).toThrow('EPERM');
+    expect([from, to].map(textOf)).toEqual(['new', 'old']);
+  });
 });

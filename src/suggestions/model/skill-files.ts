@@ -1,5 +1,5 @@
 import { lookOr } from '../../core/guards.ts';
-import type { Environment } from '../../core/state-paths.ts';
+import { type Environment, userHomeOf } from '../../core/state-paths.ts';
 
 /** One of the user's commands and skills, by the name that calls it. */
 export type Skill = { readonly name: string; readonly scope: 'global' | 'project' };
@@ -13,7 +13,7 @@ type SkillPlaces = { readonly global: string | undefined; readonly project: stri
 
 /** `~/.claude`, or what CLAUDE_CONFIG_DIR names; and the project's `.claude`. */
 export function skillPlaces(env: Environment, projectPath: string | null): SkillPlaces {
-  const home = env.HOME ?? env.USERPROFILE;
+  const home = userHomeOf(env, process.platform);
   const global = env.CLAUDE_CONFIG_DIR || (home && `${home}/.claude`) || undefined;
   return { global, project: projectPath === null ? null : `${projectPath}/.claude` };
 }
