@@ -12,10 +12,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
+# What is mounted in a root when something runs there.
+enter() { for place in dev home proc program tmp; do mkdir -p "$roots/$1/$place"; done; }
+
 apt-get -q download libc6-arm64-cross
 dpkg -x libc6-arm64-cross_*.deb arm64
 rm -rf "$roots/linux-arm64"
 mv arm64/usr/aarch64-linux-gnu "$roots/linux-arm64"
+enter linux-arm64
 [ "${2:-}" = --musl ] || exit 0
 
 apt-get -q download gcc-12-source
@@ -34,6 +38,7 @@ cd build
 make -j"$(nproc)" >make.log 2>&1
 root=$roots/linux-x64-musl
 mkdir -p "$root/lib" "$root/usr/lib"
-"$work/musl-g++" -shared -nostdlib -s -Wl,-soname,libstdc++.so.6 -o "$root/usr/lib/libstdc++.so.6" \
-  -Wl,--whole-archive src/.libs/libstdc++.a -Wl,--no-whole-archive -lgcc_eh -lgcc -lc
+musl-gcc -shared -s -Wl,-soname,libstdc++.so.6 -o "$root/usr/lib/libstdc++.so.6" \
+  -Wl,--whole-archive src/.libs/libstdc++.a -Wl,--no-whole-archive -lgcc_eh
 cp -L /lib/ld-musl-x86_64.so.1 "$root/lib/"
+enter linux-x64-musl
