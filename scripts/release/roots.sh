@@ -38,7 +38,10 @@ cd build
 make -j"$(nproc)" >make.log 2>&1
 root=$roots/linux-x64-musl
 mkdir -p "$root/lib" "$root/usr/lib"
-musl-gcc -shared -s -Wl,-soname,libstdc++.so.6 -o "$root/usr/lib/libstdc++.so.6" \
-  -Wl,--whole-archive src/.libs/libstdc++.a -Wl,--no-whole-archive -lgcc_eh
+# Debian's unwinder asks glibc where a function lies: here nobody knows, and a C++ exception ends the program, as in Bun itself.
+echo 'int _dl_find_object(void *pc, void *found) { return -1; }' >find-object.c
+musl-gcc -shared -fPIC -s -Wl,-soname,libstdc++.so.6 -o "$root/usr/lib/libstdc++.so.6" \
+  -Wl,--whole-archive src/.libs/libstdc++.a -Wl,--no-whole-archive \
+  find-object.c -lgcc_eh
 cp -L /lib/ld-musl-x86_64.so.1 "$root/lib/"
 enter linux-x64-musl
