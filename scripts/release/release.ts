@@ -11,7 +11,7 @@
  * The same commit gives the same bytes, wherever it lies: every file bears the time of the commit, or SOURCE_DATE_EPOCH.
  * docs/releases.md says what each file is.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildNodeHooks, bundlePlugin, compile } from '../build.ts';
@@ -87,7 +87,10 @@ type PackageJson = { readonly name: string; readonly devDependencies: { readonly
 
 function filesIn(folder: string): Content[] {
   const paths = [...new Bun.Glob('**').scanSync({ cwd: folder, dot: true })].sort();
-  return paths.map((path) => ({ path, from: { file: join(folder, path) } }));
+  return paths.map((path) => {
+    const file = join(folder, path);
+    return { path, from: { file }, isExecutable: (statSync(file).mode & 0o111) !== 0 };
+  });
 }
 
 /** As `sha256sum -c` reads it: the files beside it, by name. */

@@ -66,6 +66,11 @@ const ENTRIES_MAX = 10_000;
 /** What our directory is called where no variable says otherwise. */
 const OWN_NAME = '.self-generation';
 const TASK_NAMES = /^[0-9a-z]{1,4}\.json$/;
+/** In the words of a failure, what is taken out of a file. */
+const OURS: Partial<Readonly<Record<SetupStep['what'], string>>> = {
+  ...{ mcp: 'the MCP server', plugin: 'the plugin', extension: 'the extension' },
+  approval: 'the approval of the hooks',
+};
 const EVENT_NAMES = new RegExp(
   `^(?:(?:${CLIENT_NAMES.join('|')})-)?(?:${HOOKS.map((hook) => hook.event).join('|')})$`,
 );
@@ -123,10 +128,7 @@ export function uninstall(options: UninstallOptions): UninstallReport {
   } catch (error) {
     if (!(error instanceof RefusedRemoval)) return failed('uninstall', reasonOf(error));
     const { what, path } = error.file;
-    const ours =
-      { mcp: 'the MCP server', plugin: 'the plugin', extension: 'the extension' }[String(what)] ??
-      'the hooks';
-    return failed(`take ${ours} out of "${path}"`, error.message);
+    return failed(`take ${OURS[what] ?? 'the hooks'} out of "${path}"`, error.message);
   }
 }
 

@@ -190,6 +190,32 @@ describe('registerHooks()', () => {
   });
 });
 
+describe('a hook that another client calls', () => {
+  const other = { caller: 'codex', form: 'shell' } as const;
+  const line = `'${BINARY}' hook prompt-logger codex`;
+
+  test('is told whose it is, and recognised by that', () => {
+    const text = edited(undefined, other);
+    expect(hooksOf(text)).toEqual({
+      UserPromptSubmit: [{ hooks: [{ type: 'command', command: line, timeout: 5 }] }],
+    });
+    expect(hasHook(text, isOurs)).toBe(true);
+    expect(unregistered(text)).not.toContain('hook');
+  });
+
+  test('is renewed where it stands without that', () => {
+    const text = edited(undefined, { form: 'shell' });
+    expect(text).not.toContain('codex');
+    expect(edited(text, other)).toContain(`prompt-logger codex`);
+  });
+
+  test('is not one that has other words behind it', () => {
+    for (const rest of ['prompt-logger nobody', 'prompt-logger codex x', 'nothing codex', 'codex'])
+      expect(isOurs({ type: 'command', command: `'${BINARY}' hook ${rest}` })).toBe(false);
+    expect(isOurs({ type: 'command', command: line })).toBe(true);
+  });
+});
+
 describe('hookRemoval()', () => {
   const own = JSON.stringify(entry('prompt-logger'));
   const rows: [string, string, string][] = [

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ServerEntry } from '../../src/clients/server-entry.ts';
 import { Refused } from '../../src/setup/file-plan.ts';
-import { readTomlEntry, removeTomlEntry, setTomlEntry } from '../../src/setup/toml-entry.ts';
+import {
+  readTomlEntry,
+  readTomlTable,
+  removeTomlEntry,
+  removeTomlTable,
+  setTomlEntry,
+  setTomlTable,
+} from '../../src/setup/toml-entry.ts';
 
 const WANTED = { command: '/home/u/"q" \\ 한/self-generation', args: ['mcp'], env: { A: 'x\ty\x7f' } };
 const TABLE: ServerEntry = {
@@ -64,6 +71,45 @@ const document = fc
       return false;
     }
   });
+
+describe('setTomlTable() and removeTomlTable()', () => {
+  const STATE = { trusted_hash: 'sha256:1' };
+  const pathTo = (key: string) => ['hooks', 'state', key];
+  const key = fc
+    .string({ minLength: 1, maxLength: 20 })
+    .map((text) => text.toWellFormed().replaceAll(/\p{Cc}/gu, ' '));
+
+  test('add and take away tables with any key, each its own, and leave every other byte', () => {
+    fc.assert(
+      fc.property(document, key, key, (text, one, other) => {
+        fc.pre(!('hooks' in parse(text)));
+        const first = setTomlTable(text, pathTo(one), STATE);
+        const both = setTomlTable(first, pathTo(other), { ...STATE, enabled: false });
+        expect(parse(both).hooks).toEqual({
+          state: { [one]: STATE, [other]: { ...STATE, enabled: false } },
+        });
+        expect(readTomlTable(first, pathTo(one))).toEqual(STATE);
+        expect(setTomlTable(first, pathTo(one), STATE)).toBe(first);
+        const eol = text.includes('\r\n') ? '\r\n' : '\n';
+        const removed = removeTomlTable(removeTomlTable(both, pathTo(other)), pathTo(one));
+        expect(removed).toBe(text === '' || text.endsWith('\n') ? text : text + eol);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('stand beside what the same holder has of other kinds', () => {
+    const text = '[[hooks.Stop]]\nmatcher = "x"\n\n[hooks.state."/a:stop:0:0"]\nenabled = false\n';
+    const set = setTomlTable(text, pathTo('/b:stop:0:0'), STATE);
+    expect(set).toBe(`${text}\n[hooks.state."/b:stop:0:0"]\ntrusted_hash = "sha256:1"\n`);
+    expect(removeTomlTable(set, pathTo('/b:stop:0:0'))).toBe(text);
+    expect(removeTomlTable(text, pathTo('/c'))).toBe(text);
+  });
+
+  test('refuse to put it into what is no table', () => {
+    expect(() => setTomlTable('hooks = 1\n', pathTo('/a'), STATE)).toThrow(Refused);
+  });
+});
 
 describe('setTomlEntry() and removeTomlEntry()', () => {
   test('add and take away that one table of any document, and leave every other byte', () => {

@@ -33,6 +33,15 @@ describe('runCommand()', () => {
     expect(await shell('cat')).toMatchObject({ code: 0, stdout: '' });
   });
 
+  test('keeps the input open until the program has answered, and no longer', async () => {
+    const isAnswered = (stdout: string) => stdout.includes('two');
+    const script = 'read line; echo "$line"; sleep 0.2; echo two; cat; echo end';
+    const options = { stdin: 'one\n', isAnswered };
+    expect(await shell(script, options)).toMatchObject({ code: 0, stdout: 'one\ntwo\nend\n' });
+    expect(await shell('cat', { ...options, timeoutMs: 300 })).toEqual({ kind: 'timed-out' });
+    expect(await shell('exit 4', options)).toMatchObject({ code: 4 });
+  });
+
   test('survives a program that does not read its input', async () => {
     expect(await shell('exit 0', { stdin: 'x'.repeat(4_000_000) })).toMatchObject({
       kind: 'exited',

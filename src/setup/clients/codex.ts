@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import { codexDirectory } from '../../clients/codex/configuration.ts';
 import { type ListedHook, listHooks } from '../../clients/codex/hooks.ts';
-import { asRecord, type Json, readRecords, reasonOf } from '../../core/guards.ts';
+import { asRecord, readRecords, reasonOf } from '../../core/guards.ts';
 import { counted } from '../../core/text.ts';
 import { realPath, resolveLinks } from '../../system/atomic-file.ts';
 import { findProgram, type RunCommand } from '../../system/run-command.ts';
@@ -18,7 +18,7 @@ import {
   recogniseEntry,
   registerHooks,
 } from '../settings-file.ts';
-import { changeTomlTable, readTomlEntry } from '../toml-entry.ts';
+import { readTomlTable, removeTomlTable, setTomlTable } from '../toml-entry.ts';
 import {
   type ClientSetup,
   editPart,
@@ -47,7 +47,7 @@ const HOOKS: readonly RegisteredHook[] = [
 const HOOKS_FILE = 'hooks.json';
 const CONFIG_FILE = 'config.toml';
 /** The table of config.toml with what the user has decided of each hook. */
-const STATES = { holder: 'hooks', name: 'state' };
+const STATES = ['hooks', 'state'];
 const APPROVAL = 'trusted_hash';
 
 const APPROVE = 'type /hooks in Codex and approve them';
@@ -102,15 +102,15 @@ function snakeCase(event: string): string {
 /** The approvals of our hooks in config.toml. `hooks`: those that are to be approved. */
 function approvals(path: string, place: Place, hooks: readonly ListedHook[] = []): OwnPart {
   const keys = ownKeys(join(dirname(path), HOOKS_FILE), place);
-  const approved = (states: Json) =>
-    Object.fromEntries(hooks.map(({ key, hash }) => [key, { ...asRecord(states[key]), [APPROVAL]: hash }]));
-  const without = (states: Json) =>
-    Object.fromEntries(Object.entries(states).filter(([key]) => !keys.includes(key)));
+  const stateOf = (text: string, key: string) => asRecord(readTomlTable(text, [...STATES, key]));
   return {
-    ...{ path, what: 'settings' },
-    set: (text = '') => changeTomlTable(text, STATES, (states) => ({ ...states, ...approved(states) })),
-    remove: (text) => changeTomlTable(text, STATES, without),
-    holdsOurs: (text) => Object.keys(asRecord(readTomlEntry(text, STATES))).some((key) => keys.includes(key)),
+    ...{ path, what: 'approval' },
+    set: (text = '') =>
+      hooks.reduce((one, { key, hash }) => {
+        return setTomlTable(one, [...STATES, key], { ...stateOf(one, key), [APPROVAL]: hash });
+      }, text),
+    remove: (text) => keys.reduce((one, key) => removeTomlTable(one, [...STATES, key]), text),
+    holdsOurs: (text) => Object.keys(asRecord(readTomlTable(text, STATES))).some((key) => keys.includes(key)),
   };
 }
 
@@ -118,7 +118,7 @@ function approvals(path: string, place: Place, hooks: readonly ListedHook[] = []
 async function finish(registering: Registering): Promise<Pick<Registered, 'records' | 'notes'>> {
   const { place, work, approves } = registering;
   const [path, hooksPath] = [fileIn(place, CONFIG_FILE), fileIn(place, HOOKS_FILE)];
-  const states = asRecord(readTomlEntry(readText(path) ?? '', STATES));
+  const states = asRecord(readTomlTable(readText(path) ?? '', STATES));
   const isUnchanged = work.steps.some(
     (step) => step.path === resolveLinks(hooksPath) && step.change === 'unchanged',
   );
