@@ -1,6 +1,6 @@
 /** The platforms that a release has a program for, and what their files are called. */
 
-/** Bun's x64 runtime asks for no AVX2 any more: `linux-x64` and its `-baseline` are the same bytes under two names. */
+/** Bun's x64 runtime asks for no AVX2 any more: `linux-x64` and its `-baseline` are the same program under two names. */
 export const TARGETS = [
   'linux-x64',
   'linux-x64-baseline',
