@@ -19,6 +19,8 @@ export type Source = {
   readonly get: (name: string, target: string, bytesMax: number) => Promise<void>;
 };
 
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+const REDIRECTIONS_MAX = 5;
 const DOWNLOAD_LIMIT_MS = 15 * 60_000;
 const UNPACK_LIMIT_MS = 5 * 60_000;
 
@@ -33,20 +35,28 @@ export function sourceOf(from: string): Source {
 }
 
 function serverAt(url: string): Source {
-  if (!isTrustedUrl(url))
-    throw new Error(`"${url}" is not https, so that anybody on the way could change it`);
   const get = async (name: string, target: string, bytesMax: number) => {
     const file = `${url.replace(/\/+$/, '')}/${name}`;
     try {
-      const response = await fetch(file, { signal: AbortSignal.timeout(DOWNLOAD_LIMIT_MS) });
+      const response = await load(file, AbortSignal.timeout(DOWNLOAD_LIMIT_MS));
       if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);
-      if (!isTrustedUrl(response.url)) throw new Error(`it leads to "${response.url}", which is not https`);
       await save(response, target, bytesMax);
     } catch (cause) {
       throw new Error(`"${file}" cannot be loaded: ${reasonOf(cause)}`, { cause });
     }
   };
   return { place: url, get };
+}
+
+/** The answer at the end of all redirections, none of which leaves what can be trusted. */
+async function load(url: string, signal: AbortSignal, hops = REDIRECTIONS_MAX): Promise<Response> {
+  if (!isTrustedUrl(url))
+    throw new Error(`"${url}" is not https, so that anybody on the way could change it`);
+  const response = await fetch(url, { redirect: 'manual', signal });
+  const to = REDIRECTS.includes(response.status) ? response.headers.get('location') : null;
+  if (to === null) return response;
+  if (hops === 0) throw new Error(`it is redirected more than ${REDIRECTIONS_MAX} times`);
+  return load(new URL(to, url).href, signal, hops - 1);
 }
 
 /** Never more than expected, whatever the server says of the length. */

@@ -42,6 +42,13 @@ const waitFor = (path: string) =>
       description: 'Wait',
     }),
   );
+/** By the MCP server of the session, which has to start a program for it. */
+const spawn = answer(
+  useTool('mcp__self-generation__sessions_spawn', {
+    task: '[[conv:spawned]] Look as well.',
+    client: 'claude',
+  }),
+);
 const done: ModelTurn = answer(say('done'));
 
 suite('an update while Claude Code runs', () => {
@@ -115,11 +122,15 @@ suite('an update while Claude Code runs', () => {
   test('sessions have what hooks say before, during and after it', async () => {
     const go = join(workspace.temporary, 'go');
     const script: Script = {
-      main: [fail, agent('before'), waitFor(go), agent('after'), done],
+      main: [fail, agent('before'), waitFor(go), spawn, agent('after'), done],
+      spawned: [done],
       before: [done],
       after: [done],
     };
     const model = startScriptedModel({ script });
+    requests = model.requests;
+    const isAsked = (name: string) =>
+      requests.some((one) => one.kind === 'turn' && one.conversation === name);
     const session = runClientOn(model, workspace, { prompt: '[[conv:main]] Look.' });
     while (!existsSync(`${go}-begun`)) await Bun.sleep(50);
     let isOver = false;
@@ -135,8 +146,10 @@ suite('an update while Claude Code runs', () => {
     expect(await stdoutOf(binary(), 'doctor')).toContain('kept as long as a session runs one');
     writeFileSync(go, '');
     await session;
+    for (let tries = 0; tries < 200 && !isAsked('spawned'); tries++) await Bun.sleep(100);
+    await stdoutOf(binary(), 'subagents', 'stop', 'all', '--project');
     await model.stop();
-    requests = model.requests;
+    expect(isAsked('spawned')).toBe(true);
     expect([told('before'), told('after')]).toEqual([true, true]);
     expect(answers.count).toBeGreaterThan(3);
     expect(answers.empty).toBe(0);

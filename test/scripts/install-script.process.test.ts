@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownPackage, releasesOf } from '../../scripts/build.ts';
+import { archiveName, TARGETS } from '../../scripts/release/targets.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { type ProcessResult, runProgram } from '../support/hook-process.ts';
 import { canRun, notTested, ROOT } from '../support/program.ts';
@@ -76,15 +77,9 @@ function installs(home: Home, words: readonly string[], world: World = {}): Prom
   });
 }
 
-const NAMES = [
-  'linux-x64',
-  'linux-x64-baseline',
-  'linux-x64-musl',
-  'linux-arm64',
-  'linux-arm64-musl',
-  'darwin-x64',
-  'darwin-arm64',
-].map((target) => `self-generation-0.2.0-${target}.tar.xz`);
+const NAMES = TARGETS.map((target) => archiveName('0.2.0', target)).filter((name) =>
+  name.endsWith('.tar.xz'),
+);
 
 describe('install.sh takes the archive for the machine', () => {
   const MUSL = 'musl libc (x86_64)';

@@ -125,6 +125,28 @@ describe('update()', () => {
     expect(await installedVersion()).toBe('0.2.0');
   });
 
+  test('follows redirections, but to nowhere that anybody could change', async () => {
+    await installedIn(at.home);
+    publish('0.2.0');
+    const redirects = ({ url }: Request) => {
+      const { pathname, origin } = new URL(url);
+      if (pathname.startsWith('/v/')) return new Response(Bun.file(folder(pathname.slice(3))));
+      const to = { good: `${origin}/v`, loop: `${origin}/loop`, bad: 'http://example.org' }[
+        pathname.split('/')[1] ?? ''
+      ];
+      return Response.redirect(`${to}/${pathname.split('/')[2]}`);
+    };
+    using server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: redirects });
+    const from = `http://127.0.0.1:${server.port}`;
+    expect(await changesNothing(() => refusal({ from: `${from}/bad` }))).toContain(
+      '"http://example.org/checksums.txt" is not https',
+    );
+    expect(await changesNothing(() => refusal({ from: `${from}/loop` }))).toContain(
+      'redirected more than 5 times',
+    );
+    expect(await refusal({ from: `${from}/good` })).toBe('updated');
+  });
+
   test('takes an older version only when that is allowed', async () => {
     await installedIn(at.home);
     publish('0.0.9');

@@ -1,19 +1,21 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { putFile } from './tree.ts';
 
-/** Adds an archive with this program to the folder of a release, and writes its checksums.txt. Returns the archive's path. */
+/**
+ * Adds an archive with this program, in one folder as in those of a release, and writes checksums.txt beside it. Returns the
+ * archive's path.
+ */
 export function addArchive(folder: string, name: string, program: string | Buffer): string {
-  const made = join(folder, 'made');
-  mkdirSync(made, { recursive: true });
-  putFile(join(made, 'self-generation'), program, 0o755);
+  const top = name.replace(/\.tar\.xz$/, '');
+  putFile(join(folder, top, 'self-generation'), program, 0o755);
   const archive = join(folder, name);
   // Not small, but soon done.
-  const { exitCode, stderr } = Bun.spawnSync(['tar', '-cJf', archive, '-C', made, 'self-generation'], {
+  const { exitCode, stderr } = Bun.spawnSync(['tar', '-cJf', archive, '-C', folder, top], {
     env: { ...process.env, XZ_OPT: '-0' },
   });
   if (exitCode !== 0) throw new Error(`Cannot make "${archive}": ${stderr}`);
-  Bun.spawnSync(['rm', '-r', made]);
+  rmSync(join(folder, top), { recursive: true });
   writeChecksums(folder);
   return archive;
 }
