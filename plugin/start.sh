@@ -1,5 +1,6 @@
 #!/bin/sh
 # Starts the installed program: for a hook, or as the MCP server. Without it the first hook of a session says how to get it.
+[ $# -gt 0 ] || exit 0 # By a client that does not know how to hand on words.
 case $SELF_GENERATION_HOME in
   /* | [A-Za-z]:[\\/]*) home=$SELF_GENERATION_HOME ;;
   *) home=${HOME:-$USERPROFILE}/.self-generation ;;

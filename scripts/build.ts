@@ -12,6 +12,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { HOOKS } from '../src/hooks/hooks.ts';
+import { platformOf, runtimeOf, type Target } from './release/targets.ts';
 
 export const COMPILE_FLAGS = {
   minify: true,
@@ -22,14 +23,30 @@ export const COMPILE_FLAGS = {
   target: 'bun',
 } as const;
 
-/** Compiles one entry point into a self-contained executable. Throws with the bundler's messages. */
-export async function compile(entrypoint: string, outfile: string): Promise<void> {
+export type Building = {
+  /** What the program says it is; by default the version in package.json. */
+  readonly version?: string | undefined;
+  /** Whose program; by default this machine's. Another's runtime has to be there: `npm ci --prefix scripts/release`. */
+  readonly target?: Target | undefined;
+};
+
+/**
+ * Compiles one entry point into a self-contained executable. The file's name is part of the bytes, its folder is not.
+ * Throws with the bundler's messages.
+ */
+export async function compile(
+  entrypoint: string,
+  outfile: string,
+  { version = ownVersion(), target }: Building = {},
+): Promise<void> {
+  const os = target === undefined ? process.platform : platformOf(target).os;
   const result = await Bun.build({
     entrypoints: [entrypoint],
     ...COMPILE_FLAGS,
     plugins: [fewChunks(entrypoint)],
     compile: {
       outfile,
+      ...(target !== undefined && { target: `bun-${target}`, executablePath: runtimeOf(target) }),
       autoloadBunfig: false,
       autoloadDotenv: false,
       autoloadTsconfig: false,
@@ -38,11 +55,13 @@ export async function compile(entrypoint: string, outfile: string): Promise<void
       jitPolicy: 20,
       // Bun ends before our code runs where the working directory has been removed, as a worktree is under a session, unless
       // it was told to change to another one. This one is where it stands; without /proc a compiled program does not run.
-      execArgv: process.platform === 'linux' ? ['--cwd=/proc/self/cwd'] : [],
+      execArgv: os === 'linux' ? ['--cwd=/proc/self/cwd'] : [],
     },
     define: {
-      SELF_GENERATION_VERSION: JSON.stringify(await version()),
-      SELF_GENERATION_OPENCODE_PLUGIN: JSON.stringify(await bundlePlugin()),
+      SELF_GENERATION_VERSION: JSON.stringify(version),
+      SELF_GENERATION_TARGET: JSON.stringify(target ?? HOST),
+      SELF_GENERATION_RELEASES: JSON.stringify(releasesOf(ownPackage()) ?? ''),
+      SELF_GENERATION_OPENCODE_PLUGIN: JSON.stringify(await bundlePlugin(version)),
     },
   });
   if (!result.success) throw new AggregateError(result.logs, `Cannot compile "${entrypoint}"`);
@@ -94,13 +113,13 @@ export async function buildNodeHooks(folder: string): Promise<void> {
 }
 
 /** The plugin of OpenCode, whose Bun runs it: one text that needs no other. Throws with the bundler's messages. */
-async function bundlePlugin(): Promise<string> {
+export async function bundlePlugin(version: string): Promise<string> {
   const result = await Bun.build({
     entrypoints: [`${import.meta.dir}/../src/opencode-plugin.ts`],
     target: 'bun',
     format: 'esm',
     minify: true,
-    define: { SELF_GENERATION_VERSION: JSON.stringify(await version()) },
+    define: { SELF_GENERATION_VERSION: JSON.stringify(version) },
   });
   const [bundle] = result.outputs;
   if (!result.success || bundle === undefined)
@@ -108,9 +127,25 @@ async function bundlePlugin(): Promise<string> {
   return bundle.text();
 }
 
-async function version(): Promise<string> {
-  const { version } = (await Bun.file(`${import.meta.dir}/../package.json`).json()) as { version: string };
-  return version;
+/** This machine's, by which an update finds its archive. */
+const HOST = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+
+type OwnPackage = { readonly version: string; readonly repository?: string | { readonly url: string } };
+
+/** package.json. */
+export function ownPackage(): OwnPackage {
+  return JSON.parse(readFileSync(`${import.meta.dir}/../package.json`, 'utf8'));
+}
+
+/** The version in package.json. */
+export function ownVersion(): string {
+  return ownPackage().version;
+}
+
+/** Where releases of a repository are published, by package.json; undefined where it names none. */
+export function releasesOf({ repository }: Pick<OwnPackage, 'repository'>): string | undefined {
+  const url = typeof repository === 'string' ? repository : repository?.url;
+  return url && `${url.replace(/^git\+/, '').replace(/\.git$/, '')}/releases`;
 }
 
 if (import.meta.main) {
@@ -118,6 +153,6 @@ if (import.meta.main) {
   const startedMs = performance.now();
   await compile('src/main.ts', 'dist/self-generation');
   await buildNodeHooks('dist/node');
-  await Bun.write('dist/opencode-plugin.js', await bundlePlugin());
+  await Bun.write('dist/opencode-plugin.js', await bundlePlugin(ownVersion()));
   console.log(`Built dist in ${Math.round(performance.now() - startedMs)} ms`);
 }

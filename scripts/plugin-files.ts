@@ -16,11 +16,12 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 export function pluginFiles(about: { version: string; description: string; license: string }) {
   const { version, description, license } = about;
   const author = { name: PLUGIN_NAME };
-  const invocation = { binary: 'sh', form: 'exec', platform: 'linux', knowsAsync: true } as const;
+  // Not by way of `sh`: a client that does not know `args` would have that read the event as a script.
+  const invocation = { binary: LAUNCHER, form: 'exec', platform: 'linux', knowsAsync: true } as const;
   const groups = hooksIn('session').map((hook) => {
     const entry = wantedEntry(hook, invocation);
     const { event, matcher } = hook;
-    const args = [LAUNCHER, 'hook', hook.name, 'plugin'];
+    const args = ['hook', hook.name, 'plugin'];
     return { event, group: { ...(matcher && { matcher }), hooks: [{ ...entry, args }] } };
   });
   const hooks = Object.fromEntries(

@@ -182,7 +182,7 @@ const WAKE_QUESTION =
   'waits for your next prompt.';
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */
-function printProblem(problem: SetupProblem, context: CliContext): void {
+export function printProblem(problem: SetupProblem, context: CliContext): void {
   context.stderr(
     `${context.colours.red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`,
   );

@@ -34,6 +34,7 @@ import { statsCommand } from './stats.ts';
 import { doctorCommand, statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 import { suggestionsCommand } from './suggestions.ts';
+import { updateCommand } from './update.ts';
 
 /** Room behind the line of progress for the `^C` of the terminal and the cursor. */
 const CTRL_C_COLUMNS = 3;
@@ -90,7 +91,7 @@ function watchedOutput() {
 
 /** In the order in which the help lists them. */
 const COMMANDS: readonly ((context: CliContext) => Command)[] = [
-  ...[installCommand, uninstallCommand, doctorCommand, statusCommand],
+  ...[installCommand, updateCommand, uninstallCommand, doctorCommand, statusCommand],
   ...[analyzeCommand, suggestionsCommand, applyCommand, dismissCommand, undoCommand],
   ...[runCommand, steerCommand, queueCommand, memoryCommand, orchestrateCommand, worklogCommand],
   ...[

@@ -82,6 +82,8 @@ const FILES_MAX = 20;
 const NAMES: Readonly<Record<string, string>> = {
   ...{ exec: 'Bash', read: 'Read', write: 'Write', edit: 'Edit', grep: 'Grep', glob: 'Glob' },
 };
+/** By which OpenCode and Gemini CLI read a skill; Codex reads its file. */
+const SKILL_TOOLS = new Set(['skill', 'activate_skill']);
 const FILE_FIELDS = ['file_path', 'filePath', 'absolute_path', 'path'];
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit']);
 
@@ -89,6 +91,7 @@ const FILE_TOOLS = new Set(['Read', 'Write', 'Edit']);
 export function hookCalls({ tool, input }: HookCall): HookCall[] {
   if (policyName(tool) === 'apply_patch') return patchedFiles(input);
   const name = NAMES[policyName(tool)] ?? tool;
+  if (SKILL_TOOLS.has(tool)) return [{ tool: 'Skill', input: { skill: input.name } }];
   // Codex has a tool of the shell's name that runs JavaScript: its commands are calls of their own.
   if (name === 'Bash' && commandIn(input) === undefined) return [{ tool, input }];
   if (name === 'Bash') {

@@ -22,6 +22,8 @@ function pathsBelow(home: string, executable: string) {
     home,
     hooks: `${home}/hooks`,
     binary: `${home}/hooks/${executable}`,
+    /** Programs that an update has replaced, as long as a process runs one; during an update also the new one. */
+    versions: `${home}/hooks/versions`,
     /** Of OpenCode: install puts it there. */
     opencodePlugin: `${home}/opencode-plugin.js`,
     config: `${home}/config.json`,

@@ -56,7 +56,8 @@ export async function hookProcess(
     // While the input comes in, what serves it is loaded.
     if (!isInternal && name !== undefined && name !== HOT_HOOK)
       name = (await chunks.writePath()).hookNameOf(name);
-    if (name === undefined && calledAs !== undefined) return 'unknown';
+    // The plugin and the program are updated apart.
+    if (name === undefined && calledAs !== undefined) return caller === 'plugin' ? 'done' : 'unknown';
     if (caller === 'plugin' && isRunBySettings(name ?? '', env, process.platform)) return 'done';
     const input = await reading;
     if (input.kind === 'empty') return 'empty';

@@ -28,6 +28,7 @@ import {
   skipped,
 } from './checks.ts';
 import { checkClients } from './clients/set-up.ts';
+import { checkVersions } from './kept-versions.ts';
 import { runLiveCheck } from './live-check.ts';
 
 export type DoctorOptions = Omit<ProgramWorld, 'paths' | 'binary' | 'install'> & {
@@ -45,6 +46,7 @@ const LIVE_TIME_LIMIT_MS = 120_000;
 /** All checks, in the order in which they are made and shown. */
 const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => Found | Promise<Found>])[] = [
   ['program', checkProgram],
+  ['earlier versions', checkVersions],
   ['environment', checkEnvironment],
   ['config', checkConfig],
   ['writable', checkWritable],
@@ -65,8 +67,9 @@ const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => 
 type Found = Finding | Finding[];
 
 /**
- * Looks at everything that has to be right for the hooks to work. Changes nothing but what waits to be recorded. Never
- * throws: what cannot be looked at is a failed check, and the others are made all the same.
+ * Looks at everything that has to be right for the hooks to work. Changes nothing but what waits to be recorded, and removes
+ * programs that updates have replaced and nobody runs. Never throws: what cannot be looked at is a failed check, and the
+ * others are made all the same.
  */
 export async function examine(options: DoctorOptions): Promise<Check[]> {
   const paths = statePaths(options.env, options.platform);

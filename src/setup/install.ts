@@ -15,13 +15,7 @@ import type { HookEventName, HookMode } from '../hooks/hooks.ts';
 import { readPath, writePath } from '../settings/all-settings.ts';
 import { type Config, parseSettings } from '../settings/hook-settings.ts';
 import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
-import {
-  copyFileAtomic,
-  ensurePrivateDirectory,
-  hasSameBytes,
-  realPath,
-  writeFileAtomic,
-} from '../system/atomic-file.ts';
+import { ensurePrivateDirectory, hasSameBytes, realPath, writeFileAtomic } from '../system/atomic-file.ts';
 import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
 import type { Approves, Registering } from './clients/client-setup.ts';
@@ -33,6 +27,7 @@ import {
   registerClients,
 } from './clients/set-up.ts';
 import { editFile, Refused, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
+import { putProgram } from './kept-versions.ts';
 import {
   type Failure,
   hookModeIn,
@@ -133,7 +128,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     if (isClaude) registerHooks(text, registration); // Refuses before anything is changed.
     const ownsHome = isMissingOrEmpty(paths.home);
     const directories = makeDirectories(paths, work);
-    copyBinary(options.executablePath, paths.binary, work);
+    copyBinary(options, paths, work);
     const configWritten = writeConfig(place, clients, options, work);
     const isOurs = (entry: unknown) => recogniseEntry(entry, registration)?.kind === 'ours';
     const settings = isClaude
@@ -251,13 +246,18 @@ function isMissingOrEmpty(directory: string): boolean {
   return !existsSync(directory) || readdirSync(directory).length === 0;
 }
 
-function copyBinary(source: string, target: string, { dryRun, steps, undo }: Work): void {
+function copyBinary(
+  { executablePath: source, platform }: InstallOptions,
+  paths: StatePaths,
+  { dryRun, steps, undo }: Work,
+): void {
+  const target = paths.binary;
   const existed = existsSync(target);
   const isSame = existed && (realPath(source) === realPath(target) || hasSameBytes(source, target));
   const change = isSame ? 'unchanged' : existed ? 'updated' : 'created';
   steps.push({ what: 'binary', path: target, change });
   if (dryRun || isSame) return;
-  copyFileAtomic(source, target, { mode: 0o700 });
+  putProgram(source, paths, platform);
   if (!existed) undo.push(() => rmSync(target));
 }
 

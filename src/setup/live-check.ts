@@ -132,7 +132,8 @@ export async function removeDirectory(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: REMOVE_TRIES_MAX, retryDelay: 100 });
 }
 
-function hasSucceeded(result: CommandResult): boolean {
+/** Whether a program has ended by itself, and with 0. */
+export function hasSucceeded(result: CommandResult): boolean {
   return result.kind === 'exited' && result.code === 0;
 }
 

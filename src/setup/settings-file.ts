@@ -202,8 +202,9 @@ export function registrationFor(
     text = '',
   }: { readonly mode: HookMode; readonly wakes: boolean; readonly text?: string | undefined },
 ): Registration & { readonly plugin: string | undefined } {
-  // It hands no single call to a hook, and is new enough for everything else.
-  const plugin = mode === 'session' ? enabledPlugin(text) : undefined;
+  // It hands no single call to a hook, and Windows does not start its launcher.
+  const mayRun = mode === 'session' && place.platform !== 'win32';
+  const plugin = mayRun ? enabledPlugin(text) : undefined;
   const hooks = plugin === undefined ? hooksIn(mode) : [];
   return {
     ...ownerOf(place),

@@ -180,6 +180,7 @@ function bringsPredecessorBack({ what, restores, after }: FileChange, owner: Own
 function removeInstalled(removal: Uninstall): void {
   const { paths, manifest, dryRun } = removal;
   remove(paths.binary, 'binary', removal);
+  remove(paths.versions, 'binary', removal);
   remove(paths.opencodePlugin, 'script', removal);
   removeNamed(paths.scripts, SCRIPT_FILE, 'script', removal);
   if (!dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);

@@ -57,15 +57,42 @@ export function writeFileAtomic(
 
 /**
  * Copies a file over another in one step. A program running from the target goes on with the old file. A symbolic
- * link at the target is replaced, so that a foreign program it points to is not overwritten.
+ * link at the target is replaced, so that a foreign program it points to is not overwritten. `aside`: where the old file goes
+ * when it cannot be replaced, as on Windows while it runs.
  * @throws Error naming the target when it cannot be written; nothing has changed then.
  */
-export function copyFileAtomic(source: string, target: string, options: { readonly mode: number }): void {
-  throughTemporary(target, (temporary) => {
+export function copyFileAtomic(
+  source: string,
+  target: string,
+  { mode, aside }: { readonly mode: number; readonly aside?: string },
+): void {
+  const fill = (temporary: string) => {
     copyFileSync(source, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-    chmodSync(temporary, options.mode); // The source's mode came with it, which may not let its owner write.
+    chmodSync(temporary, mode); // The source's mode came with it, which may not let its owner write.
     withOpenFile(temporary, 'r+', fsyncSync);
-  });
+  };
+  throughTemporary(target, fill, true, (from, to) => replaceFile(from, to, aside));
+}
+
+/** Renames one file over another; where that is refused and `aside` is given, the old one goes there first, and comes back if need be. */
+export function replaceFile(
+  from: string,
+  to: string,
+  aside?: string,
+  rename: (from: string, to: string) => void = renameSync,
+): void {
+  try {
+    rename(from, to);
+  } catch (error) {
+    if (aside === undefined || !existsSync(to)) throw error;
+    rename(to, aside);
+    try {
+      rename(from, to);
+    } catch (cause) {
+      rename(aside, to);
+      throw cause;
+    }
+  }
 }
 
 /** What was there before: nothing (`directories` were made, outermost first), or a directory with this mode. */
@@ -122,12 +149,17 @@ function makeDirectories(path: string): string[] {
   return missing.filter((directory) => make(directory) !== undefined);
 }
 
-function throughTemporary(target: string, fill: (temporary: string) => void, isDurable = true): void {
+function throughTemporary(
+  target: string,
+  fill: (temporary: string) => void,
+  isDurable = true,
+  replace: (from: string, to: string) => void = renameSync,
+): void {
   const directory = dirname(target);
   const temporary = join(directory, `.${basename(target)}.${randomUUID()}.tmp`);
   try {
     fill(temporary);
-    renameSync(temporary, target);
+    replace(temporary, target);
   } catch (cause) {
     rmSync(temporary, { force: true });
     throw new Error(`Cannot write "${target}": ${reasonOf(cause)}`, { cause });

@@ -87,22 +87,18 @@ export function isInputPiped(): boolean {
 const STALE_MS = 3_600_000;
 
 /**
- * Runs `work` with a directory below `parent` that only this user can look into, and removes it with all that is in it,
- * and what a process that was killed has left there of an hour ago and before. `name`: how it begins.
+ * Makes a directory below `parent` that only this user can look into. At the end of its scope (`using`) it is removed with all
+ * that is in it; what a process that was killed has left there an hour ago and before is removed now. `name`: how it begins.
  */
-export function withTemporaryDirectory<T>(parent: string, name: string, work: (directory: string) => T): T {
+export function temporaryDirectory(parent: string, name: string): Disposable & { readonly path: string } {
   mkdirSync(parent, { recursive: true, mode: 0o700 });
   for (const entry of readdirSync(parent).filter((one) => one.startsWith(name))) {
     const path = join(parent, entry);
     const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     if (Date.now() - modifiedMs >= STALE_MS) rmSync(path, { recursive: true, force: true });
   }
-  const directory = mkdtempSync(join(parent, name));
-  try {
-    return work(directory);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  const path = mkdtempSync(join(parent, name));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 export type FoundFile = { readonly path: string; readonly bytes: number; readonly modifiedMs: number };

@@ -13,7 +13,7 @@ import { lookAtRepository } from '../lessons/repository.ts';
 import { countFixes } from '../lessons/store/error-entries.ts';
 import { unlearntProjects } from '../lessons/store/lesson-log.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
-import { withTemporaryDirectory } from '../system/files.ts';
+import { temporaryDirectory } from '../system/files.ts';
 import { fileStamp } from '../system/runtime-bun.ts';
 import { importSessions } from './client-sessions.ts';
 import { loadProgress, progressByFile } from './imports-store.ts';
@@ -47,13 +47,12 @@ export function importAll(options: ImportOptions): ImportReport {
   const isThere = fileStamp(options.paths.database).bytes > 0;
   // A copy of what is private stays in a private place; without one nothing is made there for a rehearsal.
   const parent = isThere ? options.paths.home : tmpdir();
-  return withTemporaryDirectory(parent, COPY, (directory) => {
-    const paths = statePaths({ SELF_GENERATION_HOME: directory }, process.platform);
-    if (paths === undefined) throw new Error(`Cannot use "${directory}": it is not absolute`);
-    ensurePrivateDirectory(paths.data);
-    if (isThere) copyDatabase(options.paths, paths.database);
-    return writeDatabase(paths, (db) => importInto({ ...options, paths }, db));
-  });
+  using directory = temporaryDirectory(parent, COPY);
+  const paths = statePaths({ SELF_GENERATION_HOME: directory.path }, process.platform);
+  if (paths === undefined) throw new Error(`Cannot use "${directory.path}": it is not absolute`);
+  ensurePrivateDirectory(paths.data);
+  if (isThere) copyDatabase(options.paths, paths.database);
+  return writeDatabase(paths, (db) => importInto({ ...options, paths }, db));
 }
 
 /** `fixes`: how many more errors have one now. `removed`: rows that were too old; what they taught stays. */

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
 import { CLIENT_NAMES } from '../support/clients.ts';
 import { pathsOf } from '../support/home.ts';
+import { withDatabase } from '../support/seed.ts';
 import { RULE, SKILL, seedSuggestion } from '../support/suggestions.ts';
 import { treeBelow } from '../support/tree.ts';
 import { installCli } from './install-clis.ts';
 import { type InstalledUser, makeUser } from './installed-user.ts';
 import { offlineSuite } from './offline.ts';
+import type { ToolCall } from './one-shot-dialects.ts';
+import { writeFiles } from './one-shot-workspace.ts';
 
 /** What apply writes for each of the real clients stands in what that client asks its model. */
 
@@ -16,6 +21,12 @@ const FILES = {
   gemini: { rule: 'GEMINI.md', skill: '.agents/skills/release-it/SKILL.md' },
   opencode: { rule: 'AGENTS.md', skill: '.agents/skills/release-it/SKILL.md' },
 } as const;
+/** How the model calls a skill, where there is a tool for that. */
+const CALLS: Readonly<Record<string, ToolCall>> = {
+  claude: { name: 'Skill', input: { skill: 'release-it' } },
+  gemini: { name: 'activate_skill', input: { name: 'release-it' } },
+  opencode: { name: 'skill', input: { name: 'release-it' } },
+};
 const WHEN = 'Publishes a release of this very project';
 
 for (const client of CLIENT_NAMES) {
@@ -35,8 +46,32 @@ for (const client of CLIENT_NAMES) {
 
     beforeAll(async () => {
       user = await makeUser(client);
+      // OpenCode lists a skill's files by it, and would load it.
+      await writeFiles(join(user.workspace.root, 'bin'), { rg: '#!/bin/sh\nexit 0\n' });
+      await chmod(join(user.workspace.root, 'bin/rg'), 0o755);
     });
     afterAll(() => user.workspace.remove());
+
+    const call = CALLS[client];
+    test.skipIf(call === undefined)('a skill that was called is recorded', async () => {
+      const { id } = seedSuggestion({ paths: pathsOf(user.workspace.home) }, { ...SKILL, summary: WHEN });
+      await decide('apply', id, '--client', client);
+      const calls = call === undefined ? [] : [call];
+      const { asked } = await user.talk('Release.', ({ body }) =>
+        calls.length > 0 && !JSON.stringify(body).includes('title generator')
+          ? { kind: 'calls', calls: calls.splice(0) }
+          : { kind: 'text', text: 'Done.' },
+      );
+      expect(JSON.stringify(asked.map(({ body }) => body))).toContain('Set the tag');
+      await user.program('import');
+      const used = withDatabase(pathsOf(user.workspace.home), (db) =>
+        db.sqlite.all(
+          "SELECT json_extract(data, '$.skillName') AS name FROM events WHERE type = 'skill_used'",
+        ),
+      );
+      expect(used).toEqual([{ name: 'release-it' }]);
+      await decide('undo', id);
+    });
 
     for (const [scope, flags] of [
       ['the project', []],

@@ -24,7 +24,15 @@ setDefaultTimeout(180_000);
 
 const PRINTING = ['-p', '--output-format', 'json'];
 const TOOLS = [
-  ...['sessions_spawn', 'sessions_list', 'sessions_history', 'sessions_send', 'agents_list', 'subagents'],
+  ...[
+    'sessions_spawn',
+    'sessions_list',
+    'sessions_history',
+    'sessions_send',
+    'agents_list',
+    'subagents',
+    'known_errors',
+  ],
 ];
 
 const asText = (request: ModelRequest | undefined) =>
@@ -80,7 +88,7 @@ for (const name of CLIENT_NAMES) {
       if (name === 'claude') {
         // The others are found by its tool search.
         const offered = toolsIn(run.talk[0]).filter(({ name }) => String(name).startsWith('mcp__'));
-        const names = ['sessions_spawn', 'sessions_send', 'subagents'].map(usage.nameOf);
+        const names = ['sessions_spawn', 'sessions_send', 'subagents', 'known_errors'].map(usage.nameOf);
         expect(offered.map((tool) => tool.name).toSorted()).toEqual(names.toSorted());
         expect(offered.find((tool) => tool.name === names[0])).toMatchObject({
           input_schema: { type: 'object', required: ['task'], properties: { task: { type: 'string' } } },

@@ -34,6 +34,8 @@ describe('hookCalls()', () => {
       { command: 'npm start', is_background: true },
       [{ tool: 'Bash', input: { command: 'npm start', is_background: true, run_in_background: true } }],
     ],
+    ['gemini', 'activate_skill', { name: 'a' }, [{ tool: 'Skill', input: { skill: 'a' } }]],
+    ['opencode', 'skill', { name: 'a' }, [{ tool: 'Skill', input: { skill: 'a' } }]],
     ['gemini', 'read_file', { absolute_path: '/a' }, [file('Read', '/a')]],
     ['gemini', 'write_file', { file_path: '/a', content: 'x' }, [file('Write', '/a')]],
     ['gemini', 'replace', { file_path: '/a', old_string: 'x' }, [file('Edit', '/a')]],

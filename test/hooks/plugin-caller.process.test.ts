@@ -48,10 +48,12 @@ describe('isRunBySettings()', () => {
     expect(HOOKS.filter(({ name }) => isRun(name)).map(({ name }) => name)).toEqual(['subagent-context']);
     home.put('.claude/settings.json', `{\n  // ${command}\n}`);
     expect(isRun('subagent-context')).toBe(false);
+    settings({ permissions: { allow: [`Bash(${command})`] }, note: command });
+    expect(isRun('subagent-context')).toBe(false);
     settings(
       holding(
         { command: '/usr/bin/other', args: ['hook', 'subagent-context'] },
-        { command: 'self-generation' },
+        { command: '/x/self-generation' },
       ),
     );
     expect(isRun('subagent-context')).toBe(false);
@@ -63,6 +65,14 @@ describe('isRunBySettings()', () => {
     settings(holding({ command: '/x/self-generation', args: ['hook', 'stop-tracker'] }));
     expect(isRun('stop-tracker')).toBe(true);
     expect(isRunBySettings('stop-tracker', { USERPROFILE: home.path, HOME: '/c' }, 'win32')).toBe(true);
+    const unusual = {
+      hooks: { Stop: [{ hooks: [{ args: ['hook', 'stop-tracker'], command: '/x/self-generation' }] }, 7] },
+    };
+    settings({ ...unusual, other: [] });
+    expect(isRun('stop-tracker')).toBe(true);
+    home.put('.claude/settings.json', JSON.stringify(unusual).slice(1));
+    expect(isRun('stop-tracker')).toBe(false);
+    settings(unusual);
     const elsewhere = { HOME: home.path, CLAUDE_CONFIG_DIR: '/nowhere' };
     expect(isRunBySettings('stop-tracker', elsewhere, 'linux')).toBe(false);
   });
@@ -74,6 +84,10 @@ describe('hook NAME plugin', () => {
     const told = contextOf(await call('subagent-context', 'plugin'));
     expect(told).toContain('boom');
     expect(told).toBe(contextOf(await call('subagent-context')));
+  });
+
+  test('does nothing for a hook that this program does not know: a newer plugin may have one', async () => {
+    expect(await call('hook-of-tomorrow', 'plugin')).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
   });
 
   for (const name of ['subagent-context', 'session-analyzer'])

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pluginFiles } from '../../scripts/plugin-files.ts';
@@ -17,6 +17,12 @@ const ABOUT = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 describe('its files', () => {
+  test('have the launcher as a program, also in a clone', () => {
+    expect(statSync(LAUNCHER).mode & 0o111).toBe(0o111);
+    const { stdout } = Bun.spawnSync(['git', 'ls-files', '-s', 'plugin/start.sh'], { cwd: ROOT });
+    if (existsSync(join(ROOT, '.git'))) expect(String(stdout)).toStartWith('100755 ');
+  });
+
   test('are those that follow from the program; "npm run docs" writes them', () => {
     for (const [path, text] of Object.entries(pluginFiles(ABOUT))) expect(read(path), path).toBe(text);
     const known = ['README.md', 'start.sh', 'skills/known-errors/SKILL.md'].map((name) => `plugin/${name}`);
@@ -27,14 +33,14 @@ describe('its files', () => {
     expect(there.toSorted()).toEqual([...known, ...made].toSorted());
   });
 
-  test('name each hook of a session once, as the plugin, and no shell', () => {
+  test('name each hook of a session once, as the plugin, and no shell that would read the event', () => {
     const { hooks } = JSON.parse(read('plugin/hooks/hooks.json'));
     const entries = Object.values<{ hooks: { command: string; args: string[] }[] }[]>(hooks)
       .flat()
       .flatMap((group) => group.hooks);
     const start = `$${'{CLAUDE_PLUGIN_ROOT}'}/start.sh`;
     expect(entries.map(({ command, args }) => [command, ...args])).toEqual(
-      hooksIn('session').map(({ name }) => ['sh', start, 'hook', name, 'plugin']),
+      hooksIn('session').map(({ name }) => [start, 'hook', name, 'plugin']),
     );
   });
 
@@ -87,6 +93,12 @@ for (const shell of SHELLS) {
       const profile = join(root, 'profile');
       const own = putProgram(join(profile, '.self-generation/hooks/self-generation.exe'));
       expect(start(['mcp'], { USERPROFILE: profile }).stdout).toStartWith(`${own}|`);
+    });
+
+    test('without any words, as an old client starts it, it does nothing', () => {
+      const home = join(root, 'old');
+      putProgram(join(home, '.self-generation/hooks/self-generation'));
+      expect(start([], { HOME: home })).toEqual({ code: 0, stdout: '', stderr: '' });
     });
 
     const without = { HOME: join(root, 'nobody') };

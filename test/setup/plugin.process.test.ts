@@ -78,6 +78,16 @@ describe('with the plugin on', () => {
     expect(text()).toContain('batch-logger');
   });
 
+  test('on Windows, which does not start its launcher, the hooks are registered all the same', async () => {
+    put(plugins(true));
+    const report = await installed({
+      platform: 'win32',
+      env: { USERPROFILE: at.home, HOME: at.home, PATH: '' },
+    });
+    expect(report.plugin).toBeUndefined();
+    expect(text()).toContain('subagent-context');
+  });
+
   test('install --mcp adds no second server to Claude Code, and any other to its client', async () => {
     put(plugins(true));
     const { mcp } = await installed({ mcp: ['claude', 'codex'] });

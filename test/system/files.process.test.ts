@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { findFiles, withTemporaryDirectory } from '../../src/system/files.ts';
+import { findFiles, temporaryDirectory } from '../../src/system/files.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 
 function names(home: Home, root = home.path): string[] {
@@ -88,31 +88,35 @@ describe('findFiles()', () => {
   });
 });
 
-test('withTemporaryDirectory() returns a directory that is only ours and removes it with its content', () => {
-  const directory = withTemporaryDirectory(tmpdir(), 'self-generation-made-', (path) => {
+test('temporaryDirectory() makes one that is only ours and removes it with its content', () => {
+  let path = '';
+  {
+    using directory = temporaryDirectory(tmpdir(), 'self-generation-made-');
+    path = directory.path;
     expect(statSync(path).mode & 0o777).toBe(0o700);
     writeFileSync(`${path}/file`, '');
-    return path;
-  });
-  expect(existsSync(directory)).toBe(false);
+  }
+  expect(existsSync(path)).toBe(false);
 });
 
-test('withTemporaryDirectory() removes it when the work fails', () => {
-  let directory = '';
-  const fail = () =>
-    withTemporaryDirectory(tmpdir(), 'self-generation-made-', (path) => {
-      directory = path;
-      throw new Error('no');
-    });
-  expect(fail).toThrow('no');
-  expect([directory !== '', existsSync(directory)]).toEqual([true, false]);
+test('temporaryDirectory() removes it when the work in it fails, also later', async () => {
+  let path = '';
+  const fail = async () => {
+    using directory = temporaryDirectory(tmpdir(), 'self-generation-made-');
+    path = directory.path;
+    await Bun.sleep(1);
+    expect(existsSync(path)).toBe(true);
+    throw new Error('no');
+  };
+  await expect(fail()).rejects.toThrow('no');
+  expect([path !== '', existsSync(path)]).toEqual([true, false]);
 });
 
-test('withTemporaryDirectory() removes what a killed process left there long ago, and nothing else', () => {
+test('temporaryDirectory() removes what a killed process left there long ago, and nothing else', () => {
   const parent = mkdtempSync(`${tmpdir()}/self-generation-parent-`);
   for (const name of ['import-old', 'import-new', 'other-old']) mkdirSync(`${parent}/${name}`);
   for (const name of ['import-old', 'other-old']) utimesSync(`${parent}/${name}`, 1, 1);
-  withTemporaryDirectory(parent, 'import-', () => {});
+  temporaryDirectory(parent, 'import-')[Symbol.dispose]();
   expect(readdirSync(parent).sort()).toEqual(['import-new', 'other-old']);
   rmSync(parent, { recursive: true });
 });
