@@ -130,7 +130,13 @@ function runIn(home: Home, ...words: string[]): Promise<ProcessResult> {
 test('the harmless commands of the READMEs end with 0 in the order of a first day', async () => {
   using home = temporaryHome();
   const day = [['install'], ['doctor'], ['status'], ['config'], ['uninstall']];
-  day.push(['install', '--opencode'], ['stats'], ['uninstall', '--purge'], ['uninstall', '--purge', '--yes']);
+  day.push(
+    ['install', '--no-gemini', '--opencode'],
+    ['install', '--opencode'],
+    ['stats'],
+    ['uninstall', '--purge'],
+    ['uninstall', '--purge', '--yes'],
+  );
   for (const words of day) {
     expect(README).toMatch(new RegExp(`self-generation ${words[0]}`));
     if (words[1] !== undefined) expect(README).toContain(`self-generation ${words.join(' ')}`);

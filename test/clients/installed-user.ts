@@ -23,8 +23,13 @@ export type InstalledUser = {
   readonly attempt: (...words: string[]) => Promise<CommandResult>;
   /** Starts the built program on a terminal of its own. */
   readonly onTerminal: (...words: string[]) => TerminalProgram;
-  /** Runs the client, whose model answers by the script. @throws Error unless it ends well. */
-  readonly talk: (prompt: string, script: Script, args?: readonly string[]) => Promise<Talk>;
+  /** Runs the client, whose model answers by the script; of several the first, or this one. @throws Error unless it ends well. */
+  readonly talk: (
+    prompt: string,
+    script: Script,
+    args?: readonly string[],
+    client?: ClientName,
+  ) => Promise<Talk>;
 };
 
 /** What the client says, and the questions that its model was asked meanwhile. */
@@ -63,11 +68,11 @@ export async function makeUser(name: ClientName, ...others: ClientName[]): Promi
     // A person's own has no mark of an agent.
     onTerminal: (...words) =>
       startOnTerminal([BINARY, ...words], { cwd: project, env: { ...env, CLAUDECODE: '' } }),
-    talk: async (prompt, script, args = usual) => {
+    talk: async (prompt, script, args = usual, client = name) => {
       const { board } = workspace;
       const from = board.model.requests.length;
       board.script = script;
-      const stdout = await run(name, args, prompt);
+      const stdout = await run(client, args, prompt);
       return { stdout, asked: board.model.requests.slice(from).filter(({ api }) => api !== 'other') };
     },
   };

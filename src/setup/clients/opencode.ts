@@ -32,6 +32,8 @@ const PLUGIN_TEXT: string =
 
 const FAILURE_LINE = /^(\S+) ERROR (.*)$/;
 
+const PRUNES =
+  'OpenCode: what repeats itself is left out of the requests of main sessions; "config set prune.enabled false" ends that.';
 const KEY = 'plugin';
 
 /** OpenCode's files in the user's directory, the strongest first. */
@@ -94,6 +96,10 @@ export const opencode: ClientSetup = {
     return { path, what: 'plugin', set, remove, holdsOurs: isIn };
   },
   script: ({ paths }) => ({ path: paths.opencodePlugin, text: PLUGIN_TEXT }),
+  finish: async ({ earlier }) => {
+    const isNew = earlier?.clients?.some(({ client }) => client === 'opencode') !== true;
+    return { records: [], notes: isNew ? [PRUNES] : [] };
+  },
   check: ({ paths, install, now }, place, records) => {
     const remedy = `Run: ${install} --opencode`;
     const { isIn } = pluginEntry(place);
