@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readRecords } from '../../src/core/guards.ts';
-import { pathsOf, readEvents } from '../support/home.ts';
+import { pathsOf, readEvents, readRows } from '../support/home.ts';
 import { installCli } from './install-clis.ts';
 import { type InstalledUser, makeUser, type Talk } from './installed-user.ts';
 import { offlineSuite } from './offline.ts';
@@ -82,6 +82,7 @@ suite('hooks in Codex', () => {
   const at = (name: string) => join(user.workspace.home, '.codex', name);
   const files = () =>
     Object.fromEntries(['config.toml', 'hooks.json', 'AGENTS.md'].map((name) => [name, textOf(at(name))]));
+  const home = () => pathsOf(user.workspace.home);
   const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
   const doctor = async () => {
     const end = await user.attempt('doctor', '--json');
@@ -119,15 +120,19 @@ suite('hooks in Codex', () => {
     expect(await known()).not.toContain('PORT');
   });
 
-  test('are trusted by Codex when the user has approved them here', async () => {
-    const said = await user.program(
-      'install',
-      '--codex',
-      '--trust-codex-hooks',
-      '--client-version',
-      '2.1.328',
-    );
-    expect(said).toContain('Codex runs its 7 hooks');
+  test('are trusted by Codex when the user says yes on a terminal, and not before', async () => {
+    const answers = ['--lessons', 'off', '--wake', 'off', '--hold-out', 'off', '--client-version', '2.1.328'];
+    const asking = async (answer: string) => {
+      await using install = user.onTerminal('install', ...answers);
+      await until(async () => install.shown().includes('May it run these?'));
+      expect(install.shown()).toContain('hook subagent-context codex');
+      install.type(`${answer}\r`);
+      expect(await install.exited).toBe(0);
+      return install.shown();
+    };
+    expect(await asking('')).toContain('type /hooks in Codex');
+    expect(await doctor()).toContain('7 of 7 hooks are not approved');
+    expect(await asking('y')).toContain('New sessions of Codex run its 7 hooks');
     expect(textOf(at('config.toml'))).toContain('trusted_hash');
     expect(await doctor()).toContain('7 approved hooks');
   });
@@ -164,6 +169,10 @@ suite('hooks in Codex', () => {
         toldIn(request).filter((text) => text.includes('PORT=8080') && text.includes('[Self-Generation')),
       );
       expect(hints.map((one) => one.length)).toEqual([0, 0, 1, 1, 1]);
+      // Where an id is that of one call, what was told is counted to it.
+      const ids = readEvents(home(), 'tool_error').map(({ data }) => data.toolUseId);
+      const told = readRows(home(), 'SELECT failed_call FROM exposures WHERE failed_call IS NOT NULL');
+      if (name === 'v2') expect(ids).toContain(told.at(-1)?.failed_call);
     });
   }
 
@@ -175,7 +184,7 @@ suite('hooks in Codex', () => {
   test('leave what a session did to its own file, from which it is recorded once', async () => {
     await talk(V1, [V1.command('node --no-such-option x.js')]);
     await until(async () => (await known()).includes('no-such-option'));
-    const failed = readEvents(pathsOf(user.workspace.home), 'tool_error').filter(({ data }) =>
+    const failed = readEvents(home(), 'tool_error').filter(({ data }) =>
       String(data.line).includes('no-such-option'),
     );
     expect(failed.map(({ data }) => String(data.toolUseId).slice(0, 6))).toEqual(['codex:']);

@@ -5,8 +5,9 @@ import { CHECKPOINT_VARIABLE } from '../../src/runs/world.ts';
 import { runsHome } from '../runs/runs-home.ts';
 import { tell } from '../runs/told.ts';
 import { hookFailures, readEvents } from '../support/home.ts';
-import { runProgram } from '../support/hook-process.ts';
+import { answerIn, runProgram } from '../support/hook-process.ts';
 import type { Payload } from '../support/payloads.ts';
+import { BINARY } from '../support/program.ts';
 
 /** What background runs have to tell, in the hooks of a main session: real processes. */
 
@@ -47,6 +48,30 @@ describe('a main session is told', () => {
       expect(hookFailures(made.home.paths)).toEqual([]);
     });
   }
+
+  test('also where it is one of Codex: by its prompt, and by a call of its', async () => {
+    const inCodex = async (
+      { home, project }: Awaited<ReturnType<typeof bench>>,
+      name: string,
+      payload: Payload,
+    ) => {
+      const stdin = JSON.stringify({ cwd: project, ...payload });
+      const { stdoutBytes } = await runProgram([BINARY, 'hook', name, 'codex'], { home: home.path, stdin });
+      return answerIn(stdoutBytes);
+    };
+    for (const [name, payload] of [
+      ['prompt-logger', prompt],
+      ['error-logger', of('PostToolUse', { ...read, tool_name: 'Bash', tool_response: 'ok' })],
+    ] as const) {
+      await using made = bench();
+      const id = made.tell('the tests pass now');
+      const told = await inCodex(made, name, payload);
+      expect(told?.hookEventName).toBe(payload.hook_event_name);
+      expect(told?.additionalContext).toContain(id);
+      expect(await inCodex(made, name, payload)).toBeUndefined();
+      expect(readEvents(made.home.paths)).toEqual([]);
+    }
+  });
 
   test('behind what the hook says itself', async () => {
     await using made = bench();

@@ -80,16 +80,21 @@ function hooksPart(path: string, place: Place): OwnPart {
   };
 }
 
-/** What a text of hooks.json has of ours, by the keys under which Codex keeps what it knows of a hook. */
-function ownKeys(path: string, place: Place): string[] {
+/**
+ * What hooks.json has of ours, each by the keys under which Codex may keep what it knows of a hook: it resolves links of a
+ * directory that CODEX_HOME names, and of no other.
+ */
+function ownKeys(path: string, place: Place): string[][] {
   const owner = ownerOf(place);
+  const files = [...new Set([path, join(realPath(dirname(path)), HOOKS_FILE)])];
   const text = orRefused(() => readText(path) ?? '');
   const { hooks } = typeof text === 'string' ? asRecord(jsonOf(parseDocument(text).root)) : {};
   return Object.entries(asRecord(hooks)).flatMap(([event, groups]) =>
     readRecords(groups).flatMap((group, at) =>
-      readRecords(group.hooks).flatMap((entry, index) =>
-        recogniseEntry(entry, owner)?.kind === 'ours' ? [`${path}:${snakeCase(event)}:${at}:${index}`] : [],
-      ),
+      readRecords(group.hooks).flatMap((entry, index) => {
+        if (recogniseEntry(entry, owner)?.kind !== 'ours') return [];
+        return [files.map((file) => `${file}:${snakeCase(event)}:${at}:${index}`)];
+      }),
     ),
   );
 }
@@ -101,7 +106,7 @@ function snakeCase(event: string): string {
 
 /** The approvals of our hooks in config.toml. `hooks`: those that are to be approved. */
 function approvals(path: string, place: Place, hooks: readonly ListedHook[] = []): OwnPart {
-  const keys = ownKeys(join(dirname(path), HOOKS_FILE), place);
+  const keys = ownKeys(join(dirname(path), HOOKS_FILE), place).flat();
   const stateOf = (text: string, key: string) => asRecord(readTomlTable(text, [...STATES, key]));
   return {
     ...{ path, what: 'approval' },
@@ -122,30 +127,29 @@ async function finish(registering: Registering): Promise<Pick<Registered, 'recor
   const isUnchanged = work.steps.some(
     (step) => step.path === resolveLinks(hooksPath) && step.change === 'unchanged',
   );
-  const isApproved = ownKeys(hooksPath, place).every((key) => asRecord(states[key])[APPROVAL] !== undefined);
-  if (isUnchanged && isApproved) return { records: [], notes: [] };
+  const isKnown = (keys: readonly string[]) =>
+    keys.some((key) => asRecord(states[key])[APPROVAL] !== undefined);
+  const isApproved = isUnchanged && ownKeys(hooksPath, place).every(isKnown);
   const count = counted(HOOKS.length, 'hook');
   const byHand = `Codex runs its ${count} when you have approved them: ${APPROVE}. Until then it passes over them without a word.`;
-  if (!(await approves?.(HOOKS.map(({ event, name }) => `${event}: hook ${name} codex`))))
-    return { records: [], notes: [byHand] };
+  const done = { records: [], notes: [] };
+  if (approves === undefined) return isApproved ? done : { ...done, notes: [byHand] };
   try {
-    const { record } = editPart(
-      approvals(path, place, await ownHooks(registering)),
-      'client-codex',
-      registering,
-    );
-    const refused = (await ownHooks(registering)).filter(({ trust }) => !isTrusted(trust));
-    const notes =
-      refused.length > 0
-        ? [byHand]
-        : [`Codex runs its ${count} from its next session on: you have approved them.`];
+    const open = (await ownHooks(registering)).filter(isOpen);
+    if (open.length === 0) return done;
+    if (!(await approves(open.map(({ command }) => command)))) return { ...done, notes: [byHand] };
+    const { record } = editPart(approvals(path, place, open), 'client-codex', registering);
+    const isDone = !(await ownHooks(registering)).some(isOpen);
+    const notes = [isDone ? `New sessions of Codex run its ${count}: you have approved them.` : byHand];
     return { records: [{ ...record, client: 'codex' }], notes };
   } catch (error) {
-    return { records: [], notes: [`They could not be approved here: ${reasonOf(error)}. ${byHand}`] };
+    const notes = [`The hooks of Codex cannot be approved here: ${reasonOf(error)}. ${byHand}`];
+    return isApproved ? done : { ...done, notes };
   }
 }
 
-const isTrusted = (trust: ListedHook['trust']) => trust === 'trusted' || trust === 'managed';
+/** Whether Codex passes over it because nobody has approved it as it is. */
+const isOpen = ({ trust }: ListedHook) => trust === 'untrusted' || trust === 'modified';
 
 /** Our hooks, as Codex lists them. @throws Error where it cannot be asked. */
 async function ownHooks({

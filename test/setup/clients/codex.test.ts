@@ -1,5 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { checkClients } from '../../../src/setup/clients/set-up.ts';
@@ -82,7 +90,7 @@ describe('install --codex', () => {
       expect(notesOf(await installed({ env, approves: answering(false) })).join()).toContain(BY_HAND);
       expect(read(CONFIG())).toBe(USERS['config.toml']);
       expect(notesOf(await installed({ env, approves: answering(true) })).join()).toContain(
-        'runs its 7 hooks',
+        'run its 7 hooks',
       );
       const { hooks } = Bun.TOML.parse(read(CONFIG())) as { hooks: { state: Record<string, object> } };
       const keys = Object.keys(hooks.state).map((key) => key.slice(key.lastIndexOf('/') + 1));
@@ -94,7 +102,29 @@ describe('install --codex', () => {
       expect(read(CONFIG())).toStartWith(USERS['config.toml']);
       expect(notesOf(await installed({ env, approves: answering(true) }))).toEqual([]);
       expect(asked.map((hooks) => hooks.length)).toEqual([7, 7]);
-      expect(asked[0]).toContain('SubagentStart: hook subagent-context codex');
+      expect(asked[0]).toContain(`'${at.state('hooks', 'self-generation')}' hook subagent-context codex`);
+      at.removed();
+    });
+  });
+
+  test('renews an approval of what has changed since, and nothing else', async () => {
+    await trusting();
+    const approved = read(CONFIG());
+    const changed = approved.replace(/sha256:..../, 'sha256:????');
+    writeFileSync(CONFIG(), `${changed}enabled = false\n`);
+    const asked: string[] = [];
+    await trusting({ approves: async (hooks) => asked.push(...hooks) > 0 });
+    expect(asked).toHaveLength(1);
+    expect(read(CONFIG())).toBe(`${approved}enabled = false\n`);
+  });
+
+  test('takes its own approvals out of a directory that is a link, under either name', async () => {
+    mkdirSync(at.inHome('dotfiles'));
+    symlinkSync(at.inHome('dotfiles'), at.inHome('.codex'));
+    await at.comesBack(async () => {
+      await trusting();
+      expect(read(CONFIG())).toContain(`"${HOOKS()}:stop:0:0"`);
+      writeFileSync(CONFIG(), read(CONFIG()).replaceAll(HOOKS(), at.inHome('dotfiles', 'hooks.json')));
       at.removed();
     });
   });
