@@ -69,6 +69,14 @@ describe('a prompt is answered without a model', () => {
     });
   }
 
+  test("when it is the plugin's, whether or not the user has commands of these names", async () => {
+    await using made = bench({ commands: [] });
+    made.tell('done');
+    made.home.put('.claude/commands/stop.md', 'mine');
+    expect(await made.type('/self-generation:subagents list')).toContain('Active: 0 · Done: 1');
+    expect(await made.type('/self-generation:stop')).toContain('Stopped 0 subagents');
+  });
+
   test('with what waits, which is taken only as far as the answer holds it', async () => {
     await using made = bench();
     for (let n = 0; n < 4; n++) made.tell('word '.repeat(800));
@@ -182,6 +190,7 @@ describe('what waits to be told', () => {
 describe('a prompt goes on to the model', () => {
   const rows: readonly (readonly [what: string, prompt: string, options?: Options, file?: string])[] = [
     ['when it only begins like the command', '/subagentsx list'],
+    ['when it is another of the plugin', '/self-generation:known-errors list'],
     ['when the command is not installed', '/stop', { commands: ['subagents'] }],
     ['when the user has a command of that name', '/stop', {}, '.claude/commands/stop.md'],
     ['when the project has one', '/stop', {}, 'project/.claude/commands/stop.md'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { lookOr } from '../../../src/core/guards.ts';
 import { PUT } from '../../support/client-sessions.ts';
 import { CLIENT_NAMES } from '../../support/clients.ts';
 import { hookFailures, readEvents, readRows } from '../../support/home.ts';
@@ -138,7 +139,8 @@ describe('hook NAME CALLER', () => {
       install();
       PUT.codex?.({ id: SESSION, cwd: PROJECT, entries: ['Go.', { run: 'ls' }] }, home.path);
       await call([HOOK[event] ?? '', 'codex'], payload(event, { session_id: SESSION }));
-      await until(() => existsSync(home.paths.database) && readEvents(home.paths, 'tool_use').length === 1);
+      // The tables come after the file.
+      await until(() => lookOr(() => readEvents(home.paths, 'tool_use').length, 0) === 1);
     });
   }
 
