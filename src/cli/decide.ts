@@ -32,11 +32,11 @@ import { pickSuggestion } from './suggestions.ts';
 type Flags = { readonly yes?: true; readonly json?: true };
 
 const APPLY_EXAMPLES = `
-A rule goes between two marks of ours into what agents read in every session: .claude/CLAUDE.md, AGENTS.md or GEMINI.md of
-its project, those of the clients that are set up and have one; a skill becomes skills/<name>/SKILL.md in .claude, or in
-.agents, which the other clients read; a hook is registered in Claude Code's settings and answered by this program: it tells a text or
-denies a call, and contains no code. A lesson goes into no file: agents are told it when its error happens. A diff is shown
-first. No file of yours is overwritten, and "undo" takes exactly this back.
+A rule goes between two marks of ours into what agents read in every session: .claude/CLAUDE.md, AGENTS.md and GEMINI.md of
+its project, those that are there for the clients that are set up. A skill becomes skills/<name>/SKILL.md in .claude, or in
+.agents for the other clients. A hook is registered in Claude Code's settings and answered by this program: it tells a text
+or denies a call, and contains no code. A lesson goes into no file: agents are told it when its error happens. A diff is
+shown first. No file of yours is overwritten, and "undo" takes exactly this back.
 
 Examples:
   $ self-generation apply 1                       the first that "self-generation suggestions" lists

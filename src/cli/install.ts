@@ -66,7 +66,7 @@ Examples:
   $ self-generation install --mcp claude codex         with these clients only
   $ self-generation install --trust-codex-hooks        approve our hooks of Codex, which you would do there by /hooks
   $ self-generation install --no-opencode              what OpenCode has of ours stays as it is
-  $ self-generation install --no-claude --opencode     OpenCode alone, also where it is not seen
+  $ self-generation install --no-claude --opencode     not Claude Code; OpenCode also where it is not seen
   $ CLAUDE_CONFIG_DIR=~/.claude-work self-generation install
 
 Undo with "self-generation uninstall". Exit codes: 0 done, 1 failed, 2 wrong usage.`;

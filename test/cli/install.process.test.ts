@@ -148,7 +148,7 @@ describe('install', () => {
     expect(first.stdout).toStartWith('Installed self-generation.\n');
     expect(first.stdout).toContain(`created  ${home.paths.binary}\n`);
     expect(first.stdout).toContain(
-      '9 hooks run in every new Claude Code session. Check with "self-generation doctor".\n',
+      '9 hooks run in every new Claude Code session.\nCheck with "self-generation doctor".\n',
     );
     expect(readFileSync(home.paths.binary).equals(readFileSync(BINARY))).toBe(true);
     expect(await call(home, INSTALL)).toMatchObject({ exitCode: 0, stderr: '', stdout: NO_CHANGE });

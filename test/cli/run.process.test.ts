@@ -98,7 +98,7 @@ describe('self-generation', () => {
   }
 
   // Exit code 2 of a hook is a veto for the client.
-  for (const line of ['hook frobnicate', 'hook tool-logger now', 'hook --jsn']) {
+  for (const line of ['hook frobnicate', 'hook tool-logger codex now', 'hook --jsn']) {
     test(`ends with 1, never 2, for "${line}"`, async () => {
       using home = temporaryHome();
       const { stdout, stderr, exitCode } = await call(home, words(line), { stdin: '{}' });

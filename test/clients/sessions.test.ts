@@ -152,6 +152,19 @@ describe('a session that the real client wrote', () => {
     expect(turns.map((turn) => turn.map(brief))).toEqual([['system'], first, wave]);
   });
 
+  test('of Gemini CLI has what the user said without what hooks have put beside it', () => {
+    const hook = '<hook_context>&lt;record&gt; x\n&lt;/record&gt;</hook_context>';
+    const message = (...texts: string[]) => ({
+      id: 'a',
+      type: 'user',
+      content: texts.map((text) => ({ text })),
+    });
+    for (const record of [message(`${hook}\n\nBuild it.`), message('Build it.', hook), message('Build it.')])
+      expect(new GeminiSession().read(record)).toMatchObject([{ kind: 'prompt', text: 'Build it.' }]);
+    const said = `Why ${hook}?`;
+    expect(new GeminiSession().read(message(said))).toMatchObject([{ kind: 'prompt', text: said }]);
+  });
+
   test('of OpenCode has its turns, each call with its result', () => {
     const { first, wave, agent, odd, last } = expectedTurns('read', 'bash', 'write', 'read', 'task');
     const paired = ['call read', 'result', 'call bash', 'result'];

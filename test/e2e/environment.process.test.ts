@@ -145,7 +145,7 @@ describe('the names of the program', () => {
   // Never 2 for a hook: the client takes that for a veto.
   const wrong: [words: string[], exitCode: number][] = [
     [['hook', 'no-such-hook'], 1],
-    [['hook', 'subagent-context', 'more'], 1],
+    [['hook', 'subagent-context', 'codex', 'more'], 1],
     [['no-such-command'], 2],
     [['status', '--no-such-flag'], 2],
   ];
