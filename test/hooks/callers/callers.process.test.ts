@@ -9,7 +9,7 @@ import { answerIn, contextOf, runProgram } from '../../support/hook-process.ts';
 import { agentStart, type Payload, PROJECT, payload } from '../../support/payloads.ts';
 import { homePerTest } from '../../support/per-test.ts';
 import { BINARY } from '../../support/program.ts';
-import { seedFixes } from '../../support/seed.ts';
+import { seedErrors, seedFixes } from '../../support/seed.ts';
 import { RULE, seedSuggestion } from '../../support/suggestions.ts';
 
 /** `hook NAME CALLER`: what another client has its hooks call. */
@@ -51,10 +51,12 @@ const FIX = { error: 'boom in tests', resolution: 'a fix' };
 
 describe('hook NAME CALLER', () => {
   test('tells a sub-agent of Codex what one of Claude Code is told, and notes whose it was', async () => {
+    seedErrors(home.paths, [FIX]);
     seedFixes(home.paths, [FIX]);
     install();
     const start = agentStart('worker', { session_id: SESSION, agent_id: 'a1' });
     const told = contextOf(await call(['subagent-context', 'codex'], start));
+    expect(told).toContain('a fix');
     expect(told).toBe(contextOf(await call(['subagent-context'], agentStart('executor'))));
     expect(marks()).toEqual(['SubagentStart', 'codex-SubagentStart']);
   });
