@@ -104,6 +104,8 @@ describe('hook NAME CALLER', () => {
     expect(exposures()[0]?.failed_call).toStartWith('codex:');
     const again = await call(['error-logger', 'codex'], failedInCodex());
     expect(again.stdout).toBe('');
+    expect(readRows(home.paths, 'SELECT shown_count FROM error_kb')).toEqual([{ shown_count: 1 }]);
+    expect(readEvents(home.paths)).toEqual([]);
     expect(hookFailures(home.paths)).toEqual([]);
   });
 
