@@ -107,6 +107,13 @@ describe('install --codex', () => {
     });
   });
 
+  test('changes nothing the second time, with approvals and the MCP server in one file', async () => {
+    await trusting({ mcp: ['codex'] });
+    const before = treeBelow(at.root);
+    expect((await trusting({ mcp: ['codex'] })).upToDate).toBe(true);
+    expect(treeBelow(at.root)).toEqual(before);
+  });
+
   test('renews an approval of what has changed since, and nothing else', async () => {
     await trusting();
     const approved = read(CONFIG());
