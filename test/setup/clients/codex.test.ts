@@ -136,6 +136,23 @@ describe('install --codex', () => {
     });
   });
 
+  test('takes out approvals that no record names: of an install that was cut off, or given in Codex', async () => {
+    for (const [name, text] of Object.entries(USERS)) putFile(at.inHome('.codex', name), text);
+    await at.comesBack(async () => {
+      await trusting({ clients: { claude: false, codex: true } });
+      rmSync(at.state('install.json'));
+      at.removed({ purge: true });
+    });
+    await at.comesBack(async () => {
+      await trusting();
+      const approved = read(CONFIG());
+      at.removed({ purge: true });
+      await installed();
+      writeFileSync(CONFIG(), approved);
+      at.removed({ purge: true });
+    });
+  });
+
   test('in a file with our server as well both are taken out, also of what was written since', async () => {
     putFile(CONFIG(), USERS['config.toml']);
     await at.comesBack(async () => {
@@ -165,12 +182,19 @@ describe('install --codex', () => {
     });
   }
 
-  test('refuses a hooks.json that it does not understand, and installs the rest', async () => {
-    putFile(HOOKS(), '{"hooks": []}');
-    const report = await installed();
-    expect(report.warnings.join()).toContain('Codex is not set up');
-    expect(read(HOOKS())).toBe('{"hooks": []}');
-  });
+  for (const text of ['{"hooks": []}', '{ // torn', '\0']) {
+    test(`leaves a hooks.json that it does not understand, installs the rest and takes it out: ${JSON.stringify(text)}`, async () => {
+      putFile(HOOKS(), text);
+      putFile(CONFIG(), USERS['config.toml']);
+      await at.comesBack(async () => {
+        const report = await installed();
+        expect(report.warnings.join()).toContain('Codex is not set up');
+        expect(read(HOOKS())).toBe(text);
+        await installedIn(at.home, { clients: { codex: false } });
+        at.removed();
+      });
+    });
+  }
 });
 
 describe('doctor', () => {
