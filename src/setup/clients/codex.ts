@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { codexDirectory } from '../../clients/codex/configuration.ts';
+import { clientNamed } from '../../clients/clients.ts';
 import { type ListedHook, listHooks } from '../../clients/codex/hooks.ts';
 import { asRecord, lookOr, readRecords, reasonOf } from '../../core/guards.ts';
 import { counted } from '../../core/text.ts';
@@ -62,8 +62,7 @@ export const codex: ClientSetup = {
 };
 
 function fileIn(place: Place, name: string): string {
-  const { env, home } = userOf(place);
-  return join(codexDirectory({ env: { ...env, HOME: home }, agentDir: null }), name);
+  return join(clientNamed('codex').server.place(userOf(place)).directory, name);
 }
 
 function registrationAt(place: Place): Registration {

@@ -78,6 +78,15 @@ describe('install --codex', () => {
     expect(existsSync(at.inHome('elsewhere', 'hooks.json'))).toBe(true);
   });
 
+  test('and uninstall are kept from nothing by a CODEX_HOME that is no absolute path', async () => {
+    await at.comesBack(async () => {
+      const env = { ...at.env(), CODEX_HOME: '~/.codex' };
+      await installed({ env });
+      expect(existsSync(HOOKS())).toBe(true);
+      at.removed({ env });
+    });
+  });
+
   test('writes an approval of each of ours only when the user says yes, and asks once', async () => {
     for (const [name, text] of Object.entries(USERS)) putFile(at.inHome('.codex', name), text);
     await at.comesBack(async () => {
