@@ -199,8 +199,8 @@ async function readSession(run: HookRun, waitMs = 0): Promise<void> {
 function perform({ recording, takesNotes, prune, task, launch }: Decision, served: Served): void {
   const { context, run, forWriting } = served;
   const { event, paths, now } = run;
-  const isKept = event.client === undefined || recording?.kind === 'suggestions-shown';
-  if (recording && isKept) keep(recording, served);
+  const kept = recording && (event.client === undefined ? recording : unreadable(recording));
+  if (kept) keep(kept, served);
   else takeWaiting(run);
   if (takesNotes) attempt(run, () => takeGiven(paths, now.getTime(), forWriting()));
   if (prune) {
@@ -213,6 +213,13 @@ function perform({ recording, takesNotes, prune, task, launch }: Decision, serve
   if (task && pathExists(paths.home)) noteTask(task, paths);
   if (launch)
     attempt(run, () => startDetached(['analyze', '--session-end', '--project', launch.projectPath], paths));
+}
+
+/** What no session of another client says: what was announced, and that the fix of an error was told. */
+function unreadable(recording: Recording): Recording | undefined {
+  if (recording.kind === 'suggestions-shown') return recording;
+  const isTold = recording.kind === 'tool-errors' && recording.shownKbId !== null;
+  return isTold ? { ...recording, errors: [] } : undefined;
 }
 
 function keep(recording: Recording, { run, forWriting }: Served): void {

@@ -153,6 +153,11 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     };
     const { records, directories: made, ...mcp } = registerMcp(options.mcp, registering);
     const others = await registerClients(clients, registering);
+    // Other parts of ours may have come into the same file.
+    const latest = records.map((record) => ({
+      ...record,
+      ...registering.written.find(({ path }) => path === record.path),
+    }));
     saveManifest(paths.manifest, work, {
       version: 1,
       installedAt: now().toISOString(),
@@ -167,7 +172,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       ownsHome,
       settings: settings.map(({ record }) => record),
       configWritten,
-      mcp: records.length === 0 ? undefined : records,
+      mcp: latest.length === 0 ? undefined : latest,
       clients: others.records.length === 0 ? undefined : others.records,
       hooks: mode === 'per-call' ? mode : undefined,
       clientVersion,

@@ -123,8 +123,16 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
     records: readonly T[] = [],
     others: typeof records = [],
   ) => records.filter(({ path }) => !others.some((other) => other.path === path));
-  const mcp = [...without(earlier.mcp, now.mcp), ...(now.mcp ?? [])];
-  const clients = [...without(earlier.clients, now.clients), ...(now.clients ?? [])];
+  // Each keeps its place: the same installs leave the same text.
+  const renewed = <T extends { readonly path: string }>(
+    records: readonly T[] = [],
+    others: typeof records = [],
+  ) => [
+    ...records.map((record) => others.find(({ path }) => path === record.path) ?? record),
+    ...without(others, records),
+  ];
+  const mcp = renewed(earlier.mcp, now.mcp);
+  const clients = renewed(earlier.clients, now.clients);
   return {
     ...now,
     installedAt: earlier.installedAt,
@@ -132,7 +140,7 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
     createdDirectories: [...new Set([...earlier.createdDirectories, ...now.createdDirectories])].sort(),
     modesBefore: [...earlier.modesBefore, ...without(now.modesBefore, earlier.modesBefore)],
     ownsHome: now.ownsHome || earlier.ownsHome,
-    settings: [...without(earlier.settings, now.settings), ...now.settings],
+    settings: renewed(earlier.settings, now.settings),
     configWritten: now.configWritten ?? earlier.configWritten,
     clientVersion: now.clientVersion ?? earlier.clientVersion,
     mcp: mcp.length === 0 ? undefined : mcp,

@@ -16,9 +16,9 @@ export async function writeStdout(text: string): Promise<void> {
   console.log(text); // Bun's own synchronous writer: the cheapest way out, and complete when it returns.
 }
 
-export function readTextFile(path: string): string | undefined {
+export function readTextFile(path: string, bytesMax = TEXT_FILE_BYTES_MAX): string | undefined {
   const bytes = fileStamp(path).bytes; // Of pipes and devices this is 0 or endless.
-  if (!(bytes > 0 && bytes <= TEXT_FILE_BYTES_MAX)) return undefined;
+  if (!(bytes > 0 && bytes <= bytesMax)) return undefined;
   try {
     if (process.platform !== 'win32') return new TextDecoder().decode(Bun.mmap(path)) || undefined;
   } catch (error) {

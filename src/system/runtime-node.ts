@@ -25,10 +25,10 @@ export async function writeStdout(text: string): Promise<void> {
   for (let offset = 0; offset < bytes.length; ) offset += writeSync(1, bytes, offset);
 }
 
-export function readTextFile(path: string): string | undefined {
+export function readTextFile(path: string, bytesMax = TEXT_FILE_BYTES_MAX): string | undefined {
   return lookOr(() => {
     const stats = statSync(path);
-    if (!stats.isFile() || stats.size > TEXT_FILE_BYTES_MAX) return undefined;
+    if (!stats.isFile() || stats.size > bytesMax) return undefined;
     return readFileSync(path, 'utf8').replace(/^\ufeff/, '') || undefined;
   }, undefined);
 }

@@ -1,4 +1,4 @@
-/** Settings and git's own marks are far smaller; what is larger is something else. */
+/** Our settings and git's own marks are far smaller; what is larger is something else. */
 export const TEXT_FILE_BYTES_MAX = 256 * 1024;
 
 export type FileStamp = { readonly bytes: number; readonly modifiedMs: number };
@@ -12,8 +12,8 @@ export interface Runtime {
   stdinChunks(): AsyncIterable<Uint8Array>;
   /** Writes the whole text to standard output before it resolves. */
   writeStdout(text: string): Promise<void>;
-  /** The text of a file of at most 256 KiB, without byte order mark; undefined when there is none. Never throws. */
-  readTextFile(path: string): string | undefined;
+  /** The text of a file of at most 256 KiB, or so many bytes, without byte order mark; undefined when there is none. Never throws. */
+  readTextFile(path: string, bytesMax?: number): string | undefined;
   /** The text between two places of a file, at most 256 KiB; undefined when it cannot be read here. Never throws. */
   readTextPart(path: string, from: number, until: number): string | undefined;
   /** A document of JSON5; undefined when it is none. Under Node only JSON is one. Never throws. */

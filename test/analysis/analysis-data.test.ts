@@ -131,23 +131,25 @@ describe('collectAnalysisData()', () => {
     expect(at('23:59')).toEqual(at('00:00'));
   });
 
-  test('names the skills with their uses here, and of those that are for here alone which nobody used in a month', () => {
+  test('names the skills with their uses here, and of those that are for here alone, and called by a tool, which nobody used in a month', () => {
     event('skill_used', { skillName: 'deploy' });
     event('skill_used', { skillName: 'old' }, { path: OTHER });
     const skills = [
       { name: 'deploy', scope: 'project' },
       { name: 'old', scope: 'project' },
+      { name: 'theirs', scope: 'agents' },
       { name: 'review', scope: 'global' },
     ] as const;
     const data = collectAnalysisData(SCOPE, { days: 7, now: NOW }, skills, db);
     expect(data.existingSkills).toEqual([
       { name: 'deploy', uses: 1 },
       { name: 'old', uses: 0 },
+      { name: 'theirs', uses: 0 },
       { name: 'review', uses: 0 },
     ]);
     expect(data.staleSkills).toEqual(['old']);
     const all = collectAnalysisData(ALL_PROJECTS, { days: 7, now: NOW }, skills, db);
-    expect(all.staleSkills).toEqual(['review']);
+    expect(all.staleSkills).toEqual(['theirs', 'review']);
   });
 });
 

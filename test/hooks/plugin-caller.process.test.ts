@@ -59,6 +59,18 @@ describe('isRunBySettings()', () => {
     expect(isRun('subagent-context')).toBe(false);
   });
 
+  test('knows one in a large file', () => {
+    const allow = Array.from(
+      { length: 20_000 },
+      (_, index) => `Bash(npm run something-${index} --with words:*)`,
+    );
+    settings({
+      permissions: { allow },
+      ...holding({ command: '/x/self-generation', args: ['hook', 'stop-tracker'] }),
+    });
+    expect(HOOKS.filter(({ name }) => isRun(name)).map(({ name }) => name)).toEqual(['stop-tracker']);
+  });
+
   test('without a file, without a home, and where CLAUDE_CONFIG_DIR says otherwise', () => {
     expect(isRun('stop-tracker')).toBe(false);
     expect(isRunBySettings('stop-tracker', {}, 'linux')).toBe(false);

@@ -23,9 +23,7 @@ const HEAD_LENGTH_MAX = 8192;
 /** The skills of one place, which is a directory such as `~/.claude`; undefined or null: none. Never throws. */
 export function loadActiveSkills(place: string | null | undefined, scope: Skill['scope']): readonly Skill[] {
   if (!place) return [];
-  const places =
-    scope === 'global' ? { global: place, project: null } : { global: undefined, project: place };
-  return loadSkills(places).flatMap(({ name }) => {
+  return loadSkills({ [scope]: place }).flatMap(({ name }) => {
     const path = `${place}/skills/${name}/SKILL.md`;
     const text = readTextFile(path);
     return text === undefined ? [] : [{ name, description: descriptionIn(text), path, scope }];
@@ -34,8 +32,10 @@ export function loadActiveSkills(place: string | null | undefined, scope: Skill[
 
 /** Those of the user and of the project, at most 40 by name; one of the project hides a global one of its name. Never throws. */
 export function getMergedSkills(env: Environment, projectPath: string | null): readonly Skill[] {
-  const { global, project } = skillPlaces(env, projectPath);
-  const own = project === global ? [] : loadActiveSkills(project, 'project');
+  const { global, agents, project } = skillPlaces(env, projectPath);
+  const own = [agents, project === global ? null : project].flatMap((one) =>
+    loadActiveSkills(one, 'project'),
+  );
   const merged = new Map([...loadActiveSkills(global, 'global'), ...own].map((skill) => [skill.name, skill]));
   return [...merged.values()].sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, SKILLS_MAX);
 }

@@ -32,6 +32,8 @@ export type OwnPart = Removal & {
 export type ClientSetup = {
   /** The files of this user's client in which something of ours has to stand. */
   readonly paths: (place: Place) => readonly string[];
+  /** Those in which it may stand as well: written by `finish`, or by the client for its user. */
+  readonly morePaths?: (place: Place) => readonly string[];
   /** What of ours stands in a file, one of these or one that an earlier install has recorded. */
   readonly partAt: (path: string, place: Place) => OwnPart;
   /** A file in our own directory that the client loads. */

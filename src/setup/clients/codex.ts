@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
-import { codexDirectory } from '../../clients/codex/configuration.ts';
+import { clientNamed } from '../../clients/clients.ts';
 import { type ListedHook, listHooks } from '../../clients/codex/hooks.ts';
-import { asRecord, readRecords, reasonOf } from '../../core/guards.ts';
+import { asRecord, lookOr, readRecords, reasonOf } from '../../core/guards.ts';
 import { counted } from '../../core/text.ts';
 import { realPath, resolveLinks } from '../../system/atomic-file.ts';
 import { findProgram, type RunCommand } from '../../system/run-command.ts';
@@ -55,14 +55,14 @@ const APPROVE = 'type /hooks in Codex';
 /** Codex: its hooks, and their approval. */
 export const codex: ClientSetup = {
   paths: (place) => [fileIn(place, HOOKS_FILE)],
+  morePaths: (place) => [fileIn(place, CONFIG_FILE)],
   partAt: (path, place) => (basename(path) === CONFIG_FILE ? approvals(path, place) : hooksPart(path, place)),
   finish,
   check,
 };
 
 function fileIn(place: Place, name: string): string {
-  const { env, home } = userOf(place);
-  return join(codexDirectory({ env: { ...env, HOME: home }, agentDir: null }), name);
+  return join(clientNamed('codex').server.place(userOf(place)).directory, name);
 }
 
 function registrationAt(place: Place): Registration {
@@ -82,13 +82,12 @@ function hooksPart(path: string, place: Place): OwnPart {
 
 /**
  * What hooks.json has of ours, each by the keys under which Codex may keep what it knows of a hook: it resolves links of a
- * directory that CODEX_HOME names, and of no other.
+ * directory that CODEX_HOME names, and of no other. None of a file that cannot be read.
  */
 function ownKeys(path: string, place: Place): string[][] {
   const owner = ownerOf(place);
   const files = [...new Set([path, join(realPath(dirname(path)), HOOKS_FILE)])];
-  const text = orRefused(() => readText(path) ?? '');
-  const { hooks } = typeof text === 'string' ? asRecord(jsonOf(parseDocument(text).root)) : {};
+  const { hooks } = asRecord(lookOr(() => jsonOf(parseDocument(readText(path) ?? '').root), {}));
   return Object.entries(asRecord(hooks)).flatMap(([event, groups]) =>
     readRecords(groups).flatMap((group, at) =>
       readRecords(group.hooks).flatMap((entry, index) => {

@@ -83,7 +83,8 @@ export async function registerClients(clients: readonly ClientName[], registerin
 function partsOf(place: Place, manifest: Manifest | undefined): OwnPart[] {
   const ofClients = Object.entries(CLIENT_SETUPS).flatMap(([client, setup]) => {
     const recorded = (manifest?.clients ?? []).filter((record) => record.client === client);
-    const paths = [...recorded.map(({ path }) => path), ...setup.paths(place)];
+    const known = [...setup.paths(place), ...(setup.morePaths?.(place) ?? [])];
+    const paths = [...recorded.map(({ path }) => path), ...known];
     return [...new Set(paths)].map((path) => setup.partAt(path, place));
   });
   return [

@@ -1,33 +1,38 @@
 import { lookOr } from '../../core/guards.ts';
 import { type Environment, userHomeOf } from '../../core/state-paths.ts';
 
-/** One of the user's commands and skills, by the name that calls it. */
-export type Skill = { readonly name: string; readonly scope: 'global' | 'project' };
+/**
+ * One of the user's commands and skills, by the name that calls it. `agents`: of the project as well, where other clients than
+ * Claude Code read it; not all of them say when they use one.
+ */
+export type Skill = { readonly name: string; readonly scope: (typeof SCOPES)[number] };
+
+/** One of the project hides one of the same name before it. */
+const SCOPES = ['global', 'agents', 'project'] as const;
 
 const SKILLS_MAX = 200;
 /** A name is recorded and told to the analysis: one that is a sentence, or two lines, is not a skill's. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}_:.-]{0,63}$/u;
 
-/** Where Claude Code keeps the user's own commands and skills: for everywhere, and for one project. */
-type SkillPlaces = { readonly global: string | undefined; readonly project: string | null };
+/** Where clients keep the user's own commands and skills: for everywhere, and for one project. */
+type SkillPlaces = Partial<Readonly<Record<Skill['scope'], string | null | undefined>>>;
 
-/** `~/.claude`, or what CLAUDE_CONFIG_DIR names; and the project's `.claude`. */
-export function skillPlaces(env: Environment, projectPath: string | null): SkillPlaces {
+/** `~/.claude`, or what CLAUDE_CONFIG_DIR names; and the project's `.claude` and `.agents`. */
+export function skillPlaces(env: Environment, projectPath: string | null) {
   const home = userHomeOf(env, process.platform);
   const global = env.CLAUDE_CONFIG_DIR || (home && `${home}/.claude`) || undefined;
-  return { global, project: projectPath === null ? null : `${projectPath}/.claude` };
+  const below = (name: string) => (projectPath === null ? null : `${projectPath}/${name}`);
+  return { global, agents: below('.agents'), project: below('.claude') } satisfies SkillPlaces;
 }
 
 /**
  * The skills there are now: `commands/<name>.md` and `skills/<name>/SKILL.md` (REQ-RA-101). One of the project hides a
  * global one of the same name. What is not a file is ignored. Never throws.
  */
-export function loadSkills({ global, project }: SkillPlaces): Skill[] {
+export function loadSkills(places: SkillPlaces): Skill[] {
   const skills = new Map<string, Skill>();
-  for (const [scope, directory] of [
-    ['global', global],
-    ['project', project],
-  ] as const) {
+  for (const scope of SCOPES) {
+    const directory = places[scope];
     if (!directory) continue;
     for (const { name, path } of skillFiles(directory))
       if (skills.size < SKILLS_MAX && isFile(path)) skills.set(name, { name, scope });

@@ -63,8 +63,11 @@ describe('skills', () => {
     write('.claude', 'deploy', matter('how we deploy'));
     write('.claude', 'zoo', matter('"quoted: words"'));
     write('app/.claude', 'deploy', matter('how this is deployed'));
+    write('app/.agents', 'deploy', matter('as others are told'));
+    write('app/.agents', 'theirs', matter('what others read'));
     expect(merged().map(({ name, description, scope }) => [name, description, scope])).toEqual([
       ['deploy', 'how this is deployed', 'project'],
+      ['theirs', 'what others read', 'project'],
       ['zoo', 'quoted: words', 'global'],
     ]);
     expect(loadActiveSkills(join(home, '.claude'), 'global').map(({ name }) => name)).toEqual([

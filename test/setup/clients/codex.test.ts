@@ -78,6 +78,15 @@ describe('install --codex', () => {
     expect(existsSync(at.inHome('elsewhere', 'hooks.json'))).toBe(true);
   });
 
+  test('and uninstall are kept from nothing by a CODEX_HOME that is no absolute path', async () => {
+    await at.comesBack(async () => {
+      const env = { ...at.env(), CODEX_HOME: '~/.codex' };
+      await installed({ env });
+      expect(existsSync(HOOKS())).toBe(true);
+      at.removed({ env });
+    });
+  });
+
   test('writes an approval of each of ours only when the user says yes, and asks once', async () => {
     for (const [name, text] of Object.entries(USERS)) putFile(at.inHome('.codex', name), text);
     await at.comesBack(async () => {
@@ -107,6 +116,13 @@ describe('install --codex', () => {
     });
   });
 
+  test('changes nothing the second time, with approvals and the MCP server in one file', async () => {
+    await trusting({ mcp: ['codex'] });
+    const before = treeBelow(at.root);
+    expect((await trusting({ mcp: ['codex'] })).upToDate).toBe(true);
+    expect(treeBelow(at.root)).toEqual(before);
+  });
+
   test('renews an approval of what has changed since, and nothing else', async () => {
     await trusting();
     const approved = read(CONFIG());
@@ -126,6 +142,23 @@ describe('install --codex', () => {
       expect(read(CONFIG())).toContain(`"${HOOKS()}:stop:0:0"`);
       writeFileSync(CONFIG(), read(CONFIG()).replaceAll(HOOKS(), at.inHome('dotfiles', 'hooks.json')));
       at.removed();
+    });
+  });
+
+  test('takes out approvals that no record names: of an install that was cut off, or given in Codex', async () => {
+    for (const [name, text] of Object.entries(USERS)) putFile(at.inHome('.codex', name), text);
+    await at.comesBack(async () => {
+      await trusting({ clients: { claude: false, codex: true } });
+      rmSync(at.state('install.json'));
+      at.removed({ purge: true });
+    });
+    await at.comesBack(async () => {
+      await trusting();
+      const approved = read(CONFIG());
+      at.removed({ purge: true });
+      await installed();
+      writeFileSync(CONFIG(), approved);
+      at.removed({ purge: true });
     });
   });
 
@@ -158,12 +191,19 @@ describe('install --codex', () => {
     });
   }
 
-  test('refuses a hooks.json that it does not understand, and installs the rest', async () => {
-    putFile(HOOKS(), '{"hooks": []}');
-    const report = await installed();
-    expect(report.warnings.join()).toContain('Codex is not set up');
-    expect(read(HOOKS())).toBe('{"hooks": []}');
-  });
+  for (const text of ['{"hooks": []}', '{ // torn', '\0']) {
+    test(`leaves a hooks.json that it does not understand, installs the rest and takes it out: ${JSON.stringify(text)}`, async () => {
+      putFile(HOOKS(), text);
+      putFile(CONFIG(), USERS['config.toml']);
+      await at.comesBack(async () => {
+        const report = await installed();
+        expect(report.warnings.join()).toContain('Codex is not set up');
+        expect(read(HOOKS())).toBe(text);
+        await installedIn(at.home, { clients: { codex: false } });
+        at.removed();
+      });
+    });
+  }
 });
 
 describe('doctor', () => {

@@ -7,9 +7,7 @@ const FILE = 'Do it.\n';
 
 const home = homePerTest();
 const load = () =>
-  loadSkills({ global: `${home.path}/.claude`, project: `${home.path}/app/.claude` }).map(
-    ({ name, scope }) => [name, scope],
-  );
+  loadSkills(skillPlaces({ HOME: home.path }, `${home.path}/app`)).map(({ name, scope }) => [name, scope]);
 
 describe('loadSkills()', () => {
   test('finds commands and skills of the user and of the project, whose own come before', () => {
@@ -22,6 +20,16 @@ describe('loadSkills()', () => {
       ['deploy', 'global'],
       ['test', 'project'],
       ['review', 'global'],
+    ]);
+  });
+
+  test('finds what other clients read in the project, behind which its own of that name stands', () => {
+    for (const name of ['ours', 'theirs']) home.put(`app/.agents/skills/${name}/SKILL.md`, FILE);
+    home.put('app/.claude/skills/ours/SKILL.md', FILE);
+    home.put('.claude/skills/theirs/SKILL.md', FILE);
+    expect(load()).toEqual([
+      ['theirs', 'agents'],
+      ['ours', 'project'],
     ]);
   });
 
@@ -45,14 +53,17 @@ describe('loadSkills()', () => {
   });
 
   test('finds nothing where nothing is', () => {
-    expect(loadSkills({ global: undefined, project: null })).toEqual([]);
+    expect(loadSkills(skillPlaces({}, null))).toEqual([]);
     expect(loadSkills({ global: '/nowhere', project: '/nowhere' })).toEqual([]);
   });
 });
 
-test('skillPlaces() looks where the client does', () => {
-  const both = { global: '/home/dev/.claude', project: '/home/dev/app/.claude' };
+test('skillPlaces() looks where clients do', () => {
+  const both = {
+    ...{ global: '/home/dev/.claude', agents: '/home/dev/app/.agents' },
+    project: '/home/dev/app/.claude',
+  };
   expect(skillPlaces({ HOME: '/home/dev' }, '/home/dev/app')).toEqual(both);
   const elsewhere = { HOME: '/home/dev', CLAUDE_CONFIG_DIR: '/home/dev/c' };
-  expect(skillPlaces(elsewhere, null)).toEqual({ global: '/home/dev/c', project: null });
+  expect(skillPlaces(elsewhere, null)).toEqual({ global: '/home/dev/c', agents: null, project: null });
 });
