@@ -28,7 +28,7 @@ fail() {
 }
 
 wrong_usage() {
-  printf 'error: %s\nSee the first lines of install.sh for what it takes.\n' "$*" >&2
+  printf 'error: %s\nWhat it takes: sh install.sh --help\n' "$*" >&2
   exit 2
 }
 
@@ -95,14 +95,14 @@ get() {
   fi
 }
 
-# Prints the SHA-256 of a file.
+# Prints the SHA-256 of a file. It is read from the input, since sha256sum marks its line where the name is an odd one.
 sha256_of() {
   if has sha256sum; then
-    sha256sum "$1" | cut -d ' ' -f 1
+    sha256sum <"$1" | cut -d ' ' -f 1
   elif has shasum; then
-    shasum -a 256 "$1" | cut -d ' ' -f 1
+    shasum -a 256 <"$1" | cut -d ' ' -f 1
   elif has openssl; then
-    openssl dgst -sha256 "$1" | sed 's/.* //'
+    openssl dgst -sha256 <"$1" | sed 's/.* //'
   else
     fail "nothing here computes SHA-256: there is no sha256sum, shasum or openssl."
   fi
@@ -110,7 +110,7 @@ sha256_of() {
 
 # Prints the versions in checksums.txt for this machine, the newest last.
 versions() {
-  sed -n "s/^[0-9a-f]\{64\} [ *]self-generation-\([0-9][0-9A-Za-z.+-]*\)-$target\.tar\.xz\$/\1/p" "$work/checksums.txt" |
+  sed -n "s/^[0-9a-f]\{64\} [ *]self-generation-\([0-9][0-9A-Za-z.+-]*\)-$target\.tar\.xz\$/\1/p" "$work/lines" |
     sort -t . -k 1,1n -k 2,2n -k 3,3n
 }
 
@@ -145,6 +145,7 @@ main() {
         shift 2
         ;;
       --no-hooks) hooks=no && shift ;;
+      -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit ;;
       --) shift && break ;;
       *) wrong_usage "\"$1\" is not known here. What is for \"self-generation install\" stands behind \"--\"." ;;
     esac
@@ -153,6 +154,9 @@ main() {
     /*) ;;
     *) fail "HOME is not set to an absolute path." ;;
   esac
+  if [ "$(id -u)" = 0 ] && [ "${SUDO_UID:-0}" != 0 ] && [ -n "$(find "$HOME/." -prune -user "$SUDO_UID")" ]; then
+    fail "sudo would put root's files into \"$HOME\". Run it without sudo."
+  fi
   if [ -f "$folder" ]; then
     archive=${folder##*/}
     case $folder in
@@ -180,27 +184,36 @@ main() {
   trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 143' TERM
-  free=$(df -Pk "$HOME" | awk 'NR == 2 { print $4 }')
+  free=$(df -Pk "$HOME" 2>/dev/null | awk 'NR == 2 { print $4 }')
   [ "${free:-$SPACE_KB}" -ge "$SPACE_KB" ] ||
     fail "there is not enough space in \"$HOME\": $((free / 1024)) MB free, $((SPACE_KB / 1024)) MB needed."
+  # What one that was killed a day ago has left.
+  find "$HOME/." -maxdepth 1 -type d -name '.self-generation-install.*' -mtime +0 -exec rm -rf {} + 2>/dev/null || true
   work=$(mktemp -d "$HOME/.self-generation-install.XXXXXX") || fail "\"$HOME\" cannot be written."
 
   get checksums.txt
+  # A server or an editor may have made Windows' line ends of them.
+  tr -d '\r' <"$work/checksums.txt" >"$work/lines"
   if [ -z "$archive" ]; then
     [ -n "$version" ] || version=$(versions | tail -n 1)
     [ -n "$version" ] || fail "checksums.txt names no archive for $target."
     archive=self-generation-$version-$target.tar.xz
   fi
-  expected=$(sed -n "s/^\([0-9a-f]\{64\}\) [ *]$(printf '%s' "$archive" | sed 's/[.[\*^$]/\\&/g')\$/\1/p" "$work/checksums.txt")
-  [ -n "$expected" ] || fail "checksums.txt does not name \"$archive\"."
+  expected=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1 }' "$work/lines" | sort -u)
+  case $expected in
+    '') fail "checksums.txt does not name \"$archive\"." ;;
+    *[!0-9a-f]*) fail "checksums.txt has several SHA-256 for \"$archive\", or what is none. Get the release again." ;;
+  esac
   say "Taking $archive"
   get "$archive"
   found=$(sha256_of "$work/$archive")
   [ "$found" = "$expected" ] ||
     fail "the SHA-256 of \"$archive\" is $found, and checksums.txt says $expected. Get it again; if it stays so, do not use it."
   unpack "$work/$archive"
-  program=$(find "$work/unpacked" -name self-generation -type f | head -n 1)
-  [ -n "$program" ] || fail "\"$archive\" has no program in it."
+  for program in "$work/unpacked/self-generation" "$work/unpacked"/*/self-generation; do
+    [ ! -f "$program" ] || break
+  done
+  [ -f "$program" ] || fail "\"$archive\" has no program in it."
   chmod 700 "$program"
   # A file that a browser has loaded may not be run; this one has been verified.
   ! has xattr || xattr -d com.apple.quarantine "$program" 2>/dev/null || true

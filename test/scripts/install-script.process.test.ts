@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { ownPackage, releasesOf } from '../../scripts/build.ts';
 import { archiveName, TARGETS } from '../../scripts/release/targets.ts';
@@ -18,7 +26,7 @@ const USABLE = SHELLS.filter(
 );
 /** All that it needs of the system, so that one can be left out. */
 const TOOLS =
-  'awk cat chmod cp cut df find getconf grep head mkdir mktemp rm sed sha256sum sort tail tar uname xz';
+  'awk cat chmod cp cut df find getconf grep head id mkdir mktemp rm sed sha256sum sort tail tar tr uname xz';
 const MACHINE = { s: 'Linux', m: 'x86_64' };
 
 const PROGRAM = `#!/bin/sh
@@ -161,6 +169,46 @@ describe('install.sh', () => {
     expect((await installs(third, ['--from', archive])).stdout).toStartWith('Taking self-generation-0.9.1-');
   });
 
+  test('takes checksums.txt with line ends of Windows, or with a line twice', async () => {
+    using home = temporaryHome();
+    const from = makeRelease(home, NAMES);
+    const text = readFileSync(join(from, 'checksums.txt'), 'utf8');
+    writeFileSync(join(from, 'checksums.txt'), `${text}${text}`.replaceAll('\n', '\r\n'));
+    expect(await installs(home, ['--from', from])).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  for (const name of ['with a space', `'"$(touch x)*`, 'line\nend', 'back\\slash']) {
+    test(`installs into a home called ${JSON.stringify(name)}`, async () => {
+      using home = temporaryHome();
+      const from = makeRelease(home, NAMES);
+      const user = join(home.path, name);
+      mkdirSync(user);
+      const result = await installs(home, ['--from', from], { env: { HOME: user } });
+      expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(readdirSync(user)).toEqual([]);
+    });
+  }
+
+  test('removes what one that was killed a day ago has left, but nothing of one that runs', async () => {
+    using home = temporaryHome();
+    const from = makeRelease(home, NAMES);
+    const user = join(home.path, 'user');
+    for (const name of ['.self-generation-install.old', '.self-generation-install.new', 'old'])
+      mkdirSync(join(user, name, 'unpacked'), { recursive: true });
+    const before = Date.now() / 1000 - 2 * 86_400;
+    for (const name of ['.self-generation-install.old', 'old']) utimesSync(join(user, name), before, before);
+    expect((await installs(home, ['--from', from])).exitCode).toBe(0);
+    expect(readdirSync(user).sort()).toEqual(['.self-generation-install.new', 'old']);
+  });
+
+  test('says how it is called', async () => {
+    using home = temporaryHome();
+    const { exitCode, stdout } = await installs(home, ['--help']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toStartWith('Installs self-generation for this user');
+    expect(stdout).toEndWith('otherwise that of "self-generation install".\n');
+  });
+
   test('sets up no client with --no-hooks, and ends as install does', async () => {
     using home = temporaryHome();
     const from = makeRelease(home, NAMES);
@@ -259,6 +307,39 @@ describe('install.sh', () => {
       {},
       1,
       'does not name "self-generation-9.9.9-linux-x64.tar.xz"',
+    ],
+    [
+      'there are two checksums for the archive',
+      (home) => {
+        const words = released(home);
+        const path = join(home.path, 'release/checksums.txt');
+        const text = readFileSync(path, 'utf8');
+        writeFileSync(path, `${text}${text.replace(/^[0-9a-f]{64}/gm, '0'.repeat(64))}`);
+        return words;
+      },
+      {},
+      1,
+      'checksums.txt has several SHA-256 for "self-generation-0.2.0-linux-x64.tar.xz"',
+    ],
+    [
+      'the version is none',
+      (home) => [...released(home), '--version', '../x'],
+      {},
+      1,
+      'checksums.txt does not name "self-generation-../x-linux-x64.tar.xz"',
+    ],
+    [
+      "sudo runs it in the user's home",
+      released,
+      {
+        env: { SUDO_UID: '1000' },
+        tools: {
+          id: 'echo 0',
+          find: `case "$*" in *"-user 1000") echo . ;; *) exec ${Bun.which('find')} "$@" ;; esac`,
+        },
+      },
+      1,
+      'Run it without sudo.',
     ],
     ['HOME is not known', released, { env: { HOME: 'x' } }, 1, 'HOME is not set to an absolute path'],
   ];
