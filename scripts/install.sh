@@ -145,7 +145,11 @@ main() {
         shift 2
         ;;
       --no-hooks) hooks=no && shift ;;
-      -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit ;;
+      -h | --help)
+        # Not where it is piped into a shell.
+        sed -n '2,14s/^# \{0,1\}//p' "$0" 2>/dev/null || say "The first lines of install.sh say what it takes."
+        exit
+        ;;
       --) shift && break ;;
       *) wrong_usage "\"$1\" is not known here. What is for \"self-generation install\" stands behind \"--\"." ;;
     esac

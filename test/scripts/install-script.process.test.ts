@@ -207,6 +207,9 @@ describe('install.sh', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toStartWith('Installs self-generation for this user');
     expect(stdout).toEndWith('otherwise that of "self-generation install".\n');
+    const piped = Bun.spawnSync(['sh', '-s', '--', '--help'], { stdin: Bun.file(SCRIPT), timeout: 10_000 });
+    expect(piped.stdout.toString()).toBe('The first lines of install.sh say what it takes.\n');
+    expect(piped.exitCode).toBe(0);
   });
 
   test('sets up no client with --no-hooks, and ends as install does', async () => {
