@@ -3,7 +3,11 @@
 [ $# -gt 0 ] || exit 0 # By a client that does not know how to hand on words.
 case $SELF_GENERATION_HOME in
   /* | [A-Za-z]:[\\/]*) home=$SELF_GENERATION_HOME ;;
-  *) home=${HOME:-$USERPROFILE}/.self-generation ;;
+  *)
+    home=${HOME:-$USERPROFILE}
+    [ "$OS" != Windows_NT ] || home=${USERPROFILE:-$HOME}
+    home=$home/.self-generation
+    ;;
 esac
 for program in "$home/hooks/self-generation" "$home/hooks/self-generation.exe"; do
   if [ -f "$program" ] && [ -x "$program" ]; then exec "$program" "$@"; fi

@@ -6,6 +6,7 @@ const loadCommands = () => import('./cli/run.ts');
 const chunks = {
   writePath: () => import('./hooks/write-path.ts'),
   errorSearch: () => import('./lessons/store/error-search.ts'),
+  callers: () => import('./hooks/callers/callers.ts'),
   catchUps: () => import('./transcripts/catch-up.ts'),
   deliveries: () => import('./runs/delivery/hook-delivery.ts'),
   commands: loadCommands,

@@ -313,6 +313,7 @@ describe('rule 7: texts of others leave through core/inert-text.ts', () => {
   test('in src/', () => {
     expect(filesWith(CONTEXT)).toEqual([
       'hooks/callers/gemini.ts',
+      'hooks/callers/translated.ts',
       'hooks/decision.ts',
       'hooks/invocation.ts',
       'prune/opencode/knowledge.ts',

@@ -71,7 +71,13 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
-    ...['cli', 'mcp/serve.ts', 'hooks/write-path.ts', 'lessons/store/error-search.ts'],
+    ...[
+      'cli',
+      'mcp/serve.ts',
+      'hooks/write-path.ts',
+      'hooks/callers/callers.ts',
+      'lessons/store/error-search.ts',
+    ],
     ...['suggestions/applied-hook.ts', 'transcripts/catch-up-process.ts', 'transcripts/catch-up.ts'],
     ...['runs/delivery/hook-delivery.ts', 'runs/supervisor/supervise.ts', 'conversation/told-history.ts'],
   ],

@@ -59,7 +59,7 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
 type Done = Extract<UpdateReport, { kind: 'done' }>;
 
 function printReport(report: Done, flags: Flags, { stdout, colours }: CliContext): void {
-  const { state, installed = 'an unknown version', newest, place, kept, said } = report;
+  const { state, installed = 'an unknown version', newest, place, kept, notes = [] } = report;
   const { bold } = colours;
   const print = (line: string) => stdout(`${line}\n`);
   const change = `${installed} → ${newest}`;
@@ -73,7 +73,7 @@ function printReport(report: Done, flags: Flags, { stdout, colours }: CliContext
     print(`Install it with "self-generation update${source}".`);
   } else {
     print(bold(`Updated self-generation: ${change}`));
-    if (said) stdout(shownText(said).replace(/^(?=.)/gm, '  '));
+    for (const note of notes) print(shownText(note));
     const goes = `${kept} goes with the next update or doctor`;
     if (kept) print(`Sessions that are open may still run ${installed}; ${goes}.`);
   }

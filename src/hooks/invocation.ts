@@ -12,6 +12,7 @@ import { noteGiven } from '../database/given-note.ts';
 import type { searchErrorKB } from '../lessons/store/error-search.ts';
 import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { logHookFailure } from '../system/failure-log.ts';
+import type { HookOutput, Translated } from './callers/translated.ts';
 import type { Decision, FullContext, HookContext, Project, Reply } from './decision.ts';
 import type { EventBase, HookEvent, HookEventOf } from './event.ts';
 
@@ -28,9 +29,6 @@ export type HookHost = {
   readonly chunks: Chunks;
 };
 
-/** What Claude Code takes as `hookSpecificOutput`. */
-export type HookOutput = { readonly hookEventName: string; readonly additionalContext: string };
-
 /** The same, with the event that is served. `output`: what another client takes instead of what Claude Code does. */
 export type HookRun<Event extends EventBase = HookEvent> = HookHost & {
   readonly event: Event;
@@ -45,6 +43,8 @@ export type Chunks = {
   readonly writePath: () => Promise<WritePath>;
   /** The search for a known fix. */
   readonly errorSearch: () => Promise<{ searchErrorKB: typeof searchErrorKB }>;
+  /** What another client's hook was handed, as ours know it. */
+  readonly callers?: () => Promise<{ translated(value: Json): Translated }>;
   /** Records what the session's transcripts have gained. Throws what SQLite throws. */
   readonly catchUps?: () => Promise<{
     catchUpForHook(run: HookRun, limits: CatchUpLimits, forWriting: () => Db): CaughtUp;

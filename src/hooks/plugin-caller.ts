@@ -1,6 +1,6 @@
 import { readTextFile } from '#runtime';
 import { asRecord, readRecords, readTexts } from '../core/guards.ts';
-import type { Environment } from '../core/state-paths.ts';
+import { type Environment, userHomeOf } from '../core/state-paths.ts';
 import { parseSettings } from '../settings/hook-settings.ts';
 
 /** Who has allowed many commands has a large file; 1 MiB takes some 2 ms. */
@@ -12,7 +12,7 @@ const SETTINGS_BYTES_MAX = 8 * 1024 * 1024;
  * a hook of ours.
  */
 export function isRunBySettings(name: string, env: Environment, platform: string): boolean {
-  const home = (platform === 'win32' ? env.USERPROFILE : undefined) ?? env.HOME;
+  const home = userHomeOf(env, platform);
   const directory = env.CLAUDE_CONFIG_DIR || (home && `${home}/.claude`);
   const text = directory && readTextFile(`${directory}/settings.json`, SETTINGS_BYTES_MAX);
   if (!text?.includes(name)) return false;

@@ -1,4 +1,5 @@
 import { pathExists, readTextFile } from '#runtime';
+import { isRecord } from '../core/guards.ts';
 import { getProjectPath } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { redactText, withoutSecrets } from '../database/adopt.ts';
@@ -10,9 +11,8 @@ import { pruneBackups, pruneOldEvents } from '../database/retention.ts';
 import { inboxMark, requesterKey } from '../runs/model/run.ts';
 import { loadSkills, skillPlaces } from '../suggestions/model/skill-files.ts';
 import { expireSuggestions } from '../suggestions/model/store.ts';
-import { translated } from './callers/callers.ts';
 import type { Decision, Recording } from './decision.ts';
-import type { HookEvent, HookEventOf } from './event.ts';
+import { type HookEvent, type HookEventOf, otherClientIn } from './event.ts';
 import { type Hook, hookByName, readHookCall } from './hooks.ts';
 import {
   attempt,
@@ -55,7 +55,8 @@ export function hookNameOf(calledAs: string): string | undefined {
 
 /** Serves any event but SubagentStart; resolves with false when the input is none of ours. */
 export async function serve(value: unknown, name: string | undefined, host: HookHost): Promise<boolean> {
-  const other = translated(value);
+  const isOthers = isRecord(value) && otherClientIn(value) !== undefined;
+  const other = isOthers ? (await host.chunks.callers?.())?.translated(value) : undefined;
   const call = other === undefined ? readHookCall(value, name) : readHookCall(other.event);
   if (call === undefined) return false;
   const { hook } = call;

@@ -56,7 +56,15 @@ export const PRUNE_SETTINGS = {
 export type PruneSettings = Values<typeof PRUNE_SETTINGS>['prune'];
 
 /** The user's own, for who prunes anything but a session of OpenCode as it runs: `prune.enabled` is of that alone. */
-export function loadPruneSettings({ config }: StatePaths): PruneSettings {
-  const document = parseSettings(readTextFile(config) ?? '{}');
-  return { ...readSection(PRUNE_SETTINGS, document).prune, enabled: true };
+export function loadPruneSettings(paths: StatePaths): PruneSettings {
+  return { ...storedSettings(paths), enabled: true };
+}
+
+/** Whether main sessions of OpenCode are pruned as they run, where its plugin is. */
+export function prunesMainSessions(paths: StatePaths): boolean {
+  return storedSettings(paths).enabled;
+}
+
+function storedSettings({ config }: StatePaths): PruneSettings {
+  return readSection(PRUNE_SETTINGS, parseSettings(readTextFile(config) ?? '{}')).prune;
 }

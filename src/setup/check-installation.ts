@@ -63,7 +63,8 @@ export async function checkRegistration(world: CheckWorld): Promise<Finding[]> {
     return [skipped(`Claude Code was not set up; to have it: ${world.install} --claude`)];
   const client = await findClientVersion(world);
   const mode = hookModeIn(manifest);
-  const findings = checkSettings(place, client, mode, world);
+  const version = client.kind === 'known' ? client.version : manifest?.clientVersion;
+  const findings = checkSettings(place, version, mode, world);
   return [{ name: 'client', ...describeClient(client, mode, world.install) }, ...findings];
 }
 
@@ -84,12 +85,11 @@ const MODE_WORDS = {
   'per-call': 'each call is handed to a hook (install --hooks=per-call)',
 } as const satisfies Record<HookMode, string>;
 
-function checkSettings(place: Place, client: ClientVersion, mode: HookMode, { install }: CheckWorld) {
+function checkSettings(place: Place, version: string | undefined, mode: HookMode, { install }: CheckWorld) {
   const { settings } = place;
   const remedy = `Run: ${install}`;
   const text = readText(settings);
   if (text === undefined) return [failed(`there is no ${settings}`, remedy)];
-  const version = client.kind === 'known' ? client.version : undefined;
   const features = clientFeatures(version);
   const wakes = loadRunSettings(place.paths).announce.wake === 'on';
   const registration = registrationFor(place, features, { mode, wakes, text });

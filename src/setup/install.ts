@@ -111,10 +111,10 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
   const client = options.clientVersion
     ? ({ kind: 'known', version: options.clientVersion, path: '' } as const)
     : await findClientVersion(options);
-  const clientVersion = client.kind === 'known' ? client.version : undefined;
-  const features = clientFeatures(clientVersion);
   // Not before the client was asked: another install may have ended meanwhile.
   const earlier = knownManifest(paths.manifest);
+  const clientVersion = client.kind === 'known' ? client.version : earlier?.clientVersion;
+  const features = clientFeatures(clientVersion);
   const place = { ...located, binaryBefore: earlier?.binary };
   const clients = clientsMeant(options, place);
   const work: Work = { dryRun: options.dryRun, steps: [], undo: [] };
@@ -129,7 +129,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     const ownsHome = isMissingOrEmpty(paths.home);
     const directories = makeDirectories(paths, work);
     copyBinary(options, paths, work);
-    const configWritten = writeConfig(place, clients, options, work);
+    const configWritten = writeConfig(place, clients, { ...options, earlier }, work);
     const isOurs = (entry: unknown) => recogniseEntry(entry, registration)?.kind === 'ours';
     const settings = isClaude
       ? [
@@ -175,12 +175,18 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       mcp: latest.length === 0 ? undefined : latest,
       clients: others.records.length === 0 ? undefined : others.records,
       hooks: mode === 'per-call' ? mode : undefined,
+      clientVersion,
     });
     return {
       kind: 'done',
       steps: work.steps,
       warnings: [
-        ...(isClaude ? [...clientWarnings(client, mode), ...settingsWarnings(text ?? '', registration)] : []),
+        ...(isClaude
+          ? [
+              ...clientWarnings(client, mode, earlier?.clientVersion),
+              ...settingsWarnings(text ?? '', registration),
+            ]
+          : []),
         ...mcp.refused.map(({ path, reason }) => `The MCP server is not registered in "${path}": ${reason}.`),
         ...others.reports.flatMap(({ client: name, refused }) =>
           refused === undefined
@@ -269,17 +275,28 @@ function copyBinary(
 /** Without agent names in the settings, the agents of a plain Claude Code are told nothing. */
 const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
 
-/** The settings with that one answer, which is asked for also where there are settings; undefined where comments would be lost. */
-function withHoldOut(text: string, holdOut: InstallOptions['holdOut']): string | undefined {
+/** What is written also where there are settings, by its key. */
+type Answers = Readonly<Record<string, unknown>>;
+
+/** The settings with these answers; undefined where there are none, or comments would be lost. */
+function withAnswers(text: string, answers: Answers): string | undefined {
   const values = parseJson(text);
-  if (holdOut === undefined || !isRecord(values)) return undefined;
-  if (readPath(values, 'proof.holdOut') === holdOut) return text;
-  writePath(values, 'proof.holdOut', holdOut);
+  const given = Object.entries(answers).filter(([, answer]) => answer !== undefined);
+  if (given.length === 0 || !isRecord(values)) return undefined;
+  if (given.every(([key, answer]) => readPath(values, key) === answer)) return text;
+  for (const [key, answer] of given) writePath(values, key, answer);
   return `${JSON.stringify(values, null, 2)}\n`;
 }
 
+/** A plugin of OpenCode that nobody has asked for tells what was learned, and leaves main sessions as they are. */
+function prunes(clients: readonly ClientName[], options: InstallOptions, earlier: Manifest | undefined) {
+  const isAsked = options.clients?.opencode === true;
+  const isThere = earlier?.clients?.some(({ client }) => client === 'opencode') === true;
+  return clients.includes('opencode') && !isAsked && !isThere ? false : undefined;
+}
+
 /** Other existing settings are the user's and are not changed: returns the commands that would, if an answer asks for it. */
-function keptNote(place: Place, options: InstallOptions) {
+function keptNote(place: Place, options: InstallOptions, isWritten: boolean) {
   const text = readPlainFile(place.paths.config).toString();
   const value = parseSettings(text);
   const named = isRecord(value) ? readPath(value, 'subagentContext.agents') : undefined;
@@ -291,7 +308,7 @@ function keptNote(place: Place, options: InstallOptions) {
   const answers = {
     'subagentContext.agents': areMore ? `'${JSON.stringify(agents)}'` : undefined,
     ...{ analysisOnSessionEnd, 'lessons.model': lessonsModel, 'announce.wake': wake },
-    'proof.holdOut': withHoldOut(text, holdOut) === undefined ? holdOut : undefined,
+    'proof.holdOut': isWritten ? undefined : holdOut,
   };
   const commands = Object.entries(answers)
     .filter(([, answer]) => answer !== undefined)
@@ -299,21 +316,34 @@ function keptNote(place: Place, options: InstallOptions) {
   return commands.length === 0 ? undefined : `as you have it: ${commands.join('; ')}`;
 }
 
-/** Returns the text that was written, or undefined when the user has a config.json already. */
+/** Returns the text that is install's own, or undefined when the user has a config.json already. */
 function writeConfig(
   place: Place,
   clients: readonly ClientName[],
-  options: InstallOptions,
+  { earlier, ...options }: InstallOptions & { readonly earlier: Manifest | undefined },
   work: Work,
 ): string | undefined {
   const { projectDirectory, analysisOnSessionEnd, lessonsModel, wake, holdOut, now } = options;
   const { config: path, backups } = place.paths;
+  const enabled = prunes(clients, options, earlier);
   if (existsSync(path)) {
-    const note = keptNote(place, options);
-    const edit = (text = '{}') => withHoldOut(text, holdOut) ?? text;
-    if (edit(readText(path)) !== readText(path))
-      editFile({ path, what: 'config', edit }, { backups, now, work });
-    else work.steps.push({ what: 'config', path, change: 'unchanged', ...(note && { note }) });
+    const text = readText(path) ?? '{}';
+    const values = lookOr(() => parseSettings(text), undefined);
+    const isDecided = isRecord(values) && readPath(values, 'prune.enabled') !== undefined;
+    const answers = { 'proof.holdOut': holdOut, 'prune.enabled': isDecided ? undefined : enabled };
+    const after = withAnswers(text, answers);
+    const note = keptNote(place, options, after !== undefined);
+    if (after === undefined || after === text) {
+      work.steps.push({ what: 'config', path, change: 'unchanged', ...(note && { note }) });
+      return undefined;
+    }
+    if (text === earlier?.configWritten) {
+      work.steps.push({ what: 'config', path, change: 'updated' });
+      if (!work.dryRun) writeFileAtomic(path, after, { mode: 0o600 });
+      return after;
+    }
+    const edit = (standing = '{}') => withAnswers(standing, answers) ?? standing;
+    editFile({ path, what: 'config', edit }, { backups, now, work });
     return undefined;
   }
   const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];
@@ -321,7 +351,8 @@ function writeConfig(
   const agents = [...new Set(['general-purpose', ...own, ...opencodeAgents(place, clients, options)])];
   const [lessons, announce] = [lessonsModel && { model: lessonsModel }, wake && { wake }];
   const proof = holdOut && { holdOut };
-  const settings = { subagentContext: { agents }, lessons, analysisOnSessionEnd, announce, proof };
+  const prune = enabled === undefined ? undefined : { enabled };
+  const settings = { subagentContext: { agents }, lessons, analysisOnSessionEnd, announce, proof, prune };
   const text = `${JSON.stringify(settings, null, 2)}\n`;
   const note = `for ${agents.join(', ')}`;
   const edit = (standing?: string) => standing ?? text;

@@ -77,6 +77,8 @@ const MANIFEST = z
     plugin: z.array(FILE_RECORD).readonly().optional(),
     /** How the hooks are registered, where it is not the usual way. */
     hooks: z.literal('per-call').optional().catch(undefined),
+    /** Of Claude Code, as it was when hooks were registered: an update may not find the client. */
+    clientVersion: z.string().optional().catch(undefined),
   })
   .transform(({ plugin = [], ...manifest }) => {
     const ofPlugin = plugin.map((record): ClientRecord => ({ ...record, client: 'opencode' }));
@@ -140,6 +142,7 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
     ownsHome: now.ownsHome || earlier.ownsHome,
     settings: renewed(earlier.settings, now.settings),
     configWritten: now.configWritten ?? earlier.configWritten,
+    clientVersion: now.clientVersion ?? earlier.clientVersion,
     mcp: mcp.length === 0 ? undefined : mcp,
     clients: clients.length === 0 ? undefined : clients,
   };

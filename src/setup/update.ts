@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ClientName } from '../core/client-name.ts';
-import { reasonOf } from '../core/guards.ts';
+import { asRecord, parseJson, readRecords, readString, readTexts, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { copyFileAtomic, hasSameBytes } from '../system/atomic-file.ts';
 import { temporaryDirectory } from '../system/files.ts';
@@ -41,8 +41,8 @@ export type UpdateReport =
       readonly place: string;
       /** The program before the update, as long as it is kept. */
       readonly kept?: string;
-      /** What `install` of the new program has said. */
-      readonly said?: string;
+      /** What `install` of the new program wants its user to know. */
+      readonly notes?: readonly string[];
     }
   | Failure;
 
@@ -114,9 +114,9 @@ async function updateIn(work: Update): Promise<UpdateReport> {
   if (dryRun) return { ...found, state: 'available' };
   onStart(`installing ${archive.version}`);
   const kept = keepVersion(paths, installed ?? 'unknown');
-  const said = await putInPlace(program, kept, work);
+  const notes = await putInPlace(program, kept, work);
   const stays = removeUnusedVersions(paths).stay.includes(kept);
-  return { ...found, state: 'updated', said, ...(stays && { kept }) };
+  return { ...found, state: 'updated', notes, ...(stays && { kept }) };
 }
 
 async function versionOf(program: string, { env, run }: Update): Promise<string | undefined> {
@@ -190,8 +190,8 @@ async function tryOut(program: string, version: string, work: Update): Promise<v
   }
 }
 
-/** Has the new program install itself. Returns what it said. @throws Stopped, with the program from before back in its place. */
-async function putInPlace(program: string, kept: string, work: Update): Promise<string> {
+/** Has the new program install itself. Returns what it wants its user to know. @throws Stopped, with the program from before back in its place. */
+async function putInPlace(program: string, kept: string, work: Update): Promise<string[]> {
   const { paths } = work;
   const installs = installsOf(work);
   try {
@@ -207,13 +207,16 @@ async function putInPlace(program: string, kept: string, work: Update): Promise<
 }
 
 async function installWith(program: string, installs: readonly Install[], { paths, run }: Update) {
-  const said: string[] = [];
+  const notes: string[] = [];
   for (const { words, env } of installs) {
     const end = await run(program, words, { env, cwd: paths.home, timeoutMs: INSTALL_LIMIT_MS });
-    if (end.kind !== 'exited' || end.code !== 0) throw new Error(`"install" ${describeEnd(end)}`);
-    said.push(end.stdout, end.stderr);
+    const report = end.kind === 'exited' ? asRecord(parseJson(end.stdout)) : {};
+    if (end.kind !== 'exited' || end.code !== 0)
+      throw new Error(`"install" ${readString(report, 'reason') ?? describeEnd(end)}`);
+    notes.push(...readRecords(report.clients).flatMap((client) => readTexts(client.notes)));
+    notes.push(...readTexts(report.warnings));
   }
-  return said.join('');
+  return [...new Set(notes)];
 }
 
 type Install = { readonly words: readonly string[]; readonly env: Environment };
@@ -223,7 +226,11 @@ function installsOf({ env, paths, place }: Update): Install[] {
   const { settings = [], clients = [] } = knownManifest(paths.manifest) ?? {};
   const isSetUp = (name: ClientName) =>
     name === 'claude' ? settings.length > 0 : clients.some(({ client }) => client === name);
-  const words = ['install', ...INSTALL_CLIENTS.map((client) => `--${isSetUp(client) ? '' : 'no-'}${client}`)];
+  const words = [
+    'install',
+    '--json',
+    ...INSTALL_CLIENTS.map((client) => `--${isSetUp(client) ? '' : 'no-'}${client}`),
+  ];
   if (settings.length === 0) return [{ words, env }];
   return settings.map(({ path }) => {
     const directory = dirname(path);

@@ -248,6 +248,15 @@ describe('install()', () => {
     expect(settings().hooks.PostToolBatch).toBeUndefined();
   });
 
+  test('registers for the client that was there before where none is found', async () => {
+    await installed();
+    const before = treeOf(at.home);
+    const { clientVersion: _given, ...rest } = options();
+    const report = await install(rest);
+    expect(report.kind === 'done' && report.warnings[0]).toContain('registered for 2.1.328, as before');
+    expect(treeOf(at.home)).toEqual(before);
+  });
+
   test('a home with a blank and a quote gives a command that a shell runs', async () => {
     const odd = join(at.root, "o'neil's home");
     putFile(join(at.root, 'dist', 'self-generation'), '#!/bin/sh\necho "$0|$*"\n', 0o755);

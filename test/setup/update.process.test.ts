@@ -32,7 +32,7 @@ case $1 in
     hooks=$HOME/.self-generation/hooks
     mkdir -p "$hooks"
     [ "$0" = "$hooks/self-generation" ] || { cp "$0" "$hooks/.new.$$" && mv "$hooks/.new.$$" "$hooks/self-generation"; }
-    echo "installed ${version}" ;;
+    printf '%s' '{"warnings":["ask again"],"clients":[{"notes":["of ${version}"]}]}' ;;
   sleep) sleep 30 & wait ;;
 esac
 `;
@@ -86,11 +86,11 @@ describe('update()', () => {
       installed: '0.1.0',
       newest: '0.10.0',
       place: folder(),
-      said: 'installed 0.10.0\n',
+      notes: ['of 0.10.0', 'ask again'],
     });
     expect(await installedVersion()).toBe('0.10.0');
     // Claude Code is set up, other clients are not.
-    expect(calls()).toMatch(/^0\.10\.0 install --claude( --no-\w+)+\n$/);
+    expect(calls()).toMatch(/^0\.10\.0 install --json --claude( --no-\w+)+\n$/);
     expect(readdirSync(at.state('hooks'))).toEqual(['self-generation']);
   });
 
@@ -191,7 +191,7 @@ describe('update()', () => {
         'The program from before is back in its place.',
     );
     expect(await installedVersion()).toBe('0.1.0');
-    expect(calls()).toMatch(/^0\.1\.0 install --claude( --no-\w+)+\n$/);
+    expect(calls()).toMatch(/^0\.1\.0 install --json --claude( --no-\w+)+\n$/);
     expect(readdirSync(at.state('hooks'))).toEqual(['self-generation']);
   });
 

@@ -83,12 +83,17 @@ export function unknownEvents(version: string, mode: HookMode): HookEventName[] 
   return hooksIn(mode).flatMap(({ event }) => (events.includes(event) ? [] : [event]));
 }
 
-/** What the user should know about hooks that are left out because of the client's version. */
-export function clientWarnings(client: ClientVersion, mode: HookMode): string[] {
+/**
+ * What the user should know about hooks that are left out because of the client's version. `before`: what an earlier install
+ * was told of it.
+ */
+export function clientWarnings(client: ClientVersion, mode: HookMode, before?: string): string[] {
   if (client.kind === 'unknown') {
+    const registered =
+      before === undefined ? 'what every version since 2.0.76 understands' : `for ${before}, as before`;
     return [
-      `The version of Claude Code is unknown (${client.reason}): registered what every version since 2.0.76 ` +
-        'understands. To use more, run "self-generation install --client-version X.Y.Z".',
+      `The version of Claude Code is unknown (${client.reason}): registered ${registered}. ` +
+        'If it has another, run "self-generation install --client-version X.Y.Z".',
     ];
   }
   const missing = unknownEvents(client.version, mode);

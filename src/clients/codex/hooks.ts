@@ -26,6 +26,8 @@ const TRUST: readonly unknown[] = [
 ] satisfies ListedHook['trust'][];
 const TIME_LIMIT_MS = 10_000;
 const LIST_ID = 2;
+/** Else it begins to fetch its plugins from a server. A version without that feature says so and goes on. */
+const NO_PLUGINS = ['-c', 'features.plugins=false'];
 
 /**
  * Asks the program for its hooks: `codex app-server`, JSON-RPC over standard input and output (measured with 0.169.0; takes a
@@ -41,7 +43,7 @@ export async function listHooks(
     { method: 'initialized' },
     { id: LIST_ID, method: 'hooks/list', params: { cwds: [cwd] } },
   ];
-  const end = await run(program, ['app-server'], {
+  const end = await run(program, ['app-server', ...NO_PLUGINS], {
     ...{ env, cwd, timeoutMs: TIME_LIMIT_MS },
     stdin: requests.map((request) => `${JSON.stringify(request)}\n`).join(''),
     isAnswered: (stdout) => answerIn(stdout) !== undefined,

@@ -1,4 +1,4 @@
-import { isRecord, type Json } from '../../core/guards.ts';
+import type { Json } from '../../core/guards.ts';
 import { otherClientIn } from '../event.ts';
 import { translateCodex } from './codex.ts';
 import { translateGemini } from './gemini.ts';
@@ -10,9 +10,7 @@ const TRANSLATIONS: Readonly<Record<string, (value: Json) => Translated>> = {
   gemini: translateGemini,
 };
 
-/** What another client's hook was handed, as ours know it; undefined for an event of Claude Code's own, or of nobody's. */
-export function translated(value: unknown): Translated | undefined {
-  if (!isRecord(value)) return undefined;
-  const client = otherClientIn(value);
-  return client === undefined ? undefined : (TRANSLATIONS[client]?.(value) ?? { event: value });
+/** What a hook of the client that stands in the event was handed, as ours know it. */
+export function translated(value: Json): Translated {
+  return TRANSLATIONS[otherClientIn(value) ?? '']?.(value) ?? { event: value };
 }

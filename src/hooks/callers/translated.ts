@@ -1,5 +1,7 @@
 import type { Json } from '../../core/guards.ts';
-import type { HookOutput } from '../invocation.ts';
+
+/** What Claude Code takes as `hookSpecificOutput`. */
+export type HookOutput = { readonly hookEventName: string; readonly additionalContext: string };
 
 /** An event of another client in the names and fields of Claude Code's. */
 export type Translated = {

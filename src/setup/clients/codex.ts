@@ -50,7 +50,7 @@ const CONFIG_FILE = 'config.toml';
 const STATES = ['hooks', 'state'];
 const APPROVAL = 'trusted_hash';
 
-const APPROVE = 'type /hooks in Codex and approve them';
+const APPROVE = 'type /hooks in Codex';
 
 /** Codex: its hooks, and their approval. */
 export const codex: ClientSetup = {
@@ -130,7 +130,7 @@ async function finish(registering: Registering): Promise<Pick<Registered, 'recor
     keys.some((key) => asRecord(states[key])[APPROVAL] !== undefined);
   const isApproved = isUnchanged && ownKeys(hooksPath, place).every(isKnown);
   const count = counted(HOOKS.length, 'hook');
-  const byHand = `Codex runs its ${count} when you have approved them: ${APPROVE}. Until then it passes over them without a word.`;
+  const byHand = `Codex runs its ${count} once you have approved them: ${APPROVE}. Until then it passes over them without a word.`;
   const done = { records: [], notes: [] };
   if (approves === undefined) return isApproved ? done : { ...done, notes: [byHand] };
   try {

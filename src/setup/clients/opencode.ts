@@ -3,6 +3,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Node } from 'jsonc-parser';
 import { clientNamed } from '../../clients/clients.ts';
 import { lookOr } from '../../core/guards.ts';
+import { prunesMainSessions } from '../../settings/prune-settings.ts';
 import { realPath } from '../../system/atomic-file.ts';
 import { LOG_DAYS, MS_PER_DAY, ok, warning } from '../checks.ts';
 import { readText } from '../file-plan.ts';
@@ -34,6 +35,8 @@ const FAILURE_LINE = /^(\S+) ERROR (.*)$/;
 
 const PRUNES =
   'OpenCode: what repeats itself is left out of the requests of main sessions; "config set prune.enabled false" ends that.';
+const LEAVES =
+  'OpenCode: main sessions stay as they are; "config set prune.enabled true" leaves out of their requests what repeats itself.';
 const KEY = 'plugin';
 
 /** OpenCode's files in the user's directory, the strongest first. */
@@ -96,9 +99,9 @@ export const opencode: ClientSetup = {
     return { path, what: 'plugin', set, remove, holdsOurs: isIn };
   },
   script: ({ paths }) => ({ path: paths.opencodePlugin, text: PLUGIN_TEXT }),
-  finish: async ({ earlier }) => {
+  finish: async ({ earlier, place: { paths } }) => {
     const isNew = earlier?.clients?.some(({ client }) => client === 'opencode') !== true;
-    return { records: [], notes: isNew ? [PRUNES] : [] };
+    return { records: [], notes: isNew ? [prunesMainSessions(paths) ? PRUNES : LEAVES] : [] };
   },
   check: ({ paths, install, now }, place, records) => {
     const remedy = `Run: ${install} --opencode`;

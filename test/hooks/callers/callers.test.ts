@@ -15,7 +15,8 @@ describe('translated()', () => {
         hookPayload(),
         fc.constantFrom(undefined, 'claude', 'plugin', '../x', 'nobody'),
         (value, client) => {
-          expect(translated({ ...(value as object), client })).toBeUndefined();
+          const event = { ...(value as object), client };
+          expect(translated(event)).toEqual({ event });
         },
       ),
     );

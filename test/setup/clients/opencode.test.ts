@@ -107,6 +107,36 @@ describe('install --opencode', () => {
     });
   });
 
+  const PRUNES = 'leaves main sessions as they are, but for who asks for it or has decided';
+  for (const [standing, changes, expected] of [
+    [undefined, {}, false],
+    [undefined, wanted, undefined],
+    ['{}', {}, false],
+    ['{}', wanted, undefined],
+    ['{"prune":{"enabled":true}}', {}, true],
+    ['{"prune":{"enabled":false}}', wanted, false],
+  ] as const) {
+    test(`${PRUNES}: settings ${standing}, ${JSON.stringify(changes)}`, async () => {
+      mkdirSync(dirname(config()), { recursive: true });
+      if (standing !== undefined) putFile(at.state('config.json'), standing);
+      const notes = reportOf(await installed(changes))?.notes;
+      const enabled = JSON.parse(readFileSync(at.state('config.json'), 'utf8')).prune?.enabled;
+      expect([enabled, notes?.[0]?.includes('as they are')]).toEqual([expected, expected === false]);
+    });
+  }
+
+  test('settings that install has written go with it, also when OpenCode comes later', async () => {
+    await at.comesBack(async () => {
+      await installed({ clients: { opencode: false } });
+      await installed();
+      mkdirSync(dirname(config()), { recursive: true });
+      await installed();
+      expect(readFileSync(at.state('config.json'), 'utf8')).toContain('"prune"');
+      at.removed();
+      rmSync(at.inHome('.config'), { recursive: true });
+    });
+  });
+
   test('an update without the flag keeps and renews it', async () => {
     await withPlugin();
     writeFileSync(at.state('opencode-plugin.js'), 'old');
