@@ -92,6 +92,8 @@ for (const client of CLIENT_NAMES) {
     const instead = INSTEAD[client];
     test.skipIf(instead === undefined)('reach the model where it reads other files instead', async () => {
       const { home = {}, project = {}, rule = '' } = instead ?? {};
+      const textOf = (name: string) => readFileSync(join(user.workspace.home, name), 'utf8');
+      const before = Object.fromEntries(Object.keys(home).map((name) => [name, textOf(name)]));
       await writeFiles(user.workspace.home, home);
       await writeFiles(user.project, project);
       const { id } = seedSuggestion({ paths: pathsOf(user.workspace.home) }, RULE);
@@ -101,6 +103,7 @@ for (const client of CLIENT_NAMES) {
       await decide('undo', id);
       expect(await said()).not.toContain(RULE.rule);
       for (const name of Object.keys(project)) rmSync(join(user.project, name));
+      await writeFiles(user.workspace.home, before);
     });
 
     for (const [scope, flags] of [
