@@ -184,7 +184,7 @@ const WAKE_QUESTION =
 /** `Cannot <action>: <reason>. <advice>` on standard error. */
 export function printProblem(problem: SetupProblem, context: CliContext): void {
   context.stderr(
-    `${context.colours.red('error:')} Cannot ${problem.action}: ${problem.reason}. ${problem.advice}\n`,
+    `${context.colours.red('error:')} Cannot ${problem.action}: ${problem.reason.replace(/\.$/, '')}. ${problem.advice}\n`,
   );
 }
 

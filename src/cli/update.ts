@@ -67,10 +67,10 @@ function printReport(report: Done, flags: Flags, { stdout, colours }: CliContext
     const other = newest === installed ? '' : `; ${shownLine(place)} has ${newest}`;
     print(bold(`Up to date: ${installed} is installed${other}.`));
   } else if (state === 'available') {
-    const source = flags.from === undefined ? '' : ` --from ${shownLine(flags.from)}`;
+    const source = flags.from === undefined ? '' : ` --from '${shownLine(flags.from)}'`;
     const title = flags.dryRun ? 'Nothing was changed. It works on this machine:' : 'There is a new version:';
     print(bold(`${title} ${change}`));
-    print(`Install it with "self-generation update${source}".`);
+    print(`Install it with: self-generation update${source}`);
   } else {
     print(bold(`Updated self-generation: ${change}`));
     for (const note of notes) print(shownText(note));

@@ -64,7 +64,8 @@ export async function hookProcess(
     if (paths === undefined || isInternal) return 'done';
     const value = input.kind === 'unreadable' ? undefined : input.value;
     // Nothing else in another client's event says whose it is.
-    const said = isRecord(value) && CLIENT_NAMES.includes(caller) ? { ...value, client: caller } : value;
+    const isOther = caller !== '' && CLIENT_NAMES.includes(caller);
+    const said = isOther && isRecord(value) ? { ...value, client: caller } : value;
     const isOurs = await runHook(said, name, { env, paths, now, chunks });
     if (!isOurs) logHookFailure(name ?? 'hook', `Cannot read the event: input is ${input.kind}`, paths, now);
   } catch (error) {

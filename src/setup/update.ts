@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ClientName } from '../core/client-name.ts';
-import { asRecord, parseJson, readRecords, readString, readTexts, reasonOf } from '../core/guards.ts';
+import { asRecord, parseJson, readRecords, readTexts, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import { copyFileAtomic, hasSameBytes } from '../system/atomic-file.ts';
 import { temporaryDirectory } from '../system/files.ts';
-import type { RunCommand } from '../system/run-command.ts';
+import type { CommandResult, RunCommand } from '../system/run-command.ts';
 import { INSTALL_CLIENTS } from './clients/table.ts';
 import { keepVersion, removeUnusedVersions } from './kept-versions.ts';
 import { describeEnd, hasSucceeded } from './live-check.ts';
@@ -178,11 +178,11 @@ async function tryOut(program: string, version: string, work: Update): Promise<v
   const env = { HOME: home, USERPROFILE: home, PATH: '', SystemRoot, ComSpec, TMPDIR, TEMP };
   const run = async (...words: string[]) => {
     const end = await work.run(program, words, { env, cwd: home, timeoutMs: INSTALL_LIMIT_MS });
-    if (!hasSucceeded(end)) throw new Error(`"${words[0]}" ${describeEnd(end)}`);
+    if (!hasSucceeded(end)) throw new Error(failureOf(words[0] ?? '', end));
   };
   try {
     if (said !== version) throw new Error(`it says that it is ${said ?? 'none'}`);
-    await run('install', '--client-version', SOME_CLIENT);
+    await run('install', '--json', '--client-version', SOME_CLIENT);
     await run('doctor');
   } catch (error) {
     const action = `use the program of ${version}`;
@@ -210,13 +210,22 @@ async function installWith(program: string, installs: readonly Install[], { path
   const notes: string[] = [];
   for (const { words, env } of installs) {
     const end = await run(program, words, { env, cwd: paths.home, timeoutMs: INSTALL_LIMIT_MS });
-    const report = end.kind === 'exited' ? asRecord(parseJson(end.stdout)) : {};
-    if (end.kind !== 'exited' || end.code !== 0)
-      throw new Error(`"install" ${readString(report, 'reason') ?? describeEnd(end)}`);
+    const report = reportIn(end);
+    if (!hasSucceeded(end)) throw new Error(failureOf('install', end));
     notes.push(...readRecords(report.clients).flatMap((client) => readTexts(client.notes)));
     notes.push(...readTexts(report.warnings));
   }
   return [...new Set(notes)];
+}
+
+/** What a command of ours has said as JSON. */
+function reportIn(end: CommandResult) {
+  return end.kind === 'exited' ? asRecord(parseJson(end.stdout)) : {};
+}
+
+function failureOf(command: string, end: CommandResult): string {
+  const { action, reason } = reportIn(end);
+  return typeof reason === 'string' ? `it cannot ${action}: ${reason}` : `"${command}" ${describeEnd(end)}`;
 }
 
 type Install = { readonly words: readonly string[]; readonly env: Environment };

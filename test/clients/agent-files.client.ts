@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync, rmSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CLIENT_NAMES } from '../support/clients.ts';
@@ -21,6 +22,21 @@ const FILES = {
   gemini: { rule: 'GEMINI.md', skill: '.agents/skills/release-it/SKILL.md' },
   opencode: { rule: 'AGENTS.md', skill: '.agents/skills/release-it/SKILL.md' },
 } as const;
+/** What makes a client read its rules elsewhere, below home and in the project, and where. */
+const INSTEAD: Readonly<Record<string, { home?: Files; project?: Files; rule: string }>> = {
+  codex: {
+    project: { 'AGENTS.override.md': '# Mine\n', 'AGENTS.md': '# Theirs\n' },
+    rule: 'AGENTS.override.md',
+  },
+  gemini: {
+    home: {
+      '.gemini/settings.json':
+        '{ "context": { "fileName": ["OWN.md", "GEMINI.md"] }, "security": { "auth": { "selectedType": "gemini-api-key" } } }',
+    },
+    rule: 'OWN.md',
+  },
+};
+type Files = Readonly<Record<string, string>>;
 /** How the model calls a skill, where there is a tool for that. */
 const CALLS: Readonly<Record<string, ToolCall>> = {
   claude: { name: 'Skill', input: { skill: 'release-it' } },
@@ -71,6 +87,23 @@ for (const client of CLIENT_NAMES) {
       );
       expect(used).toEqual([{ name: 'release-it' }]);
       await decide('undo', id);
+    });
+
+    const instead = INSTEAD[client];
+    test.skipIf(instead === undefined)('reach the model where it reads other files instead', async () => {
+      const { home = {}, project = {}, rule = '' } = instead ?? {};
+      const textOf = (name: string) => readFileSync(join(user.workspace.home, name), 'utf8');
+      const before = Object.fromEntries(Object.keys(home).map((name) => [name, textOf(name)]));
+      await writeFiles(user.workspace.home, home);
+      await writeFiles(user.project, project);
+      const { id } = seedSuggestion({ paths: pathsOf(user.workspace.home) }, RULE);
+      await decide('apply', id, '--client', client);
+      expect(readFileSync(join(user.project, rule), 'utf8')).toContain(RULE.rule);
+      expect(await said()).toContain(RULE.rule);
+      await decide('undo', id);
+      expect(await said()).not.toContain(RULE.rule);
+      for (const name of Object.keys(project)) rmSync(join(user.project, name));
+      await writeFiles(user.workspace.home, before);
     });
 
     for (const [scope, flags] of [

@@ -21,6 +21,18 @@ describe('geminiCommandEnd()', () => {
       expect(geminiCommandEnd(`${wrapped('Exit Code: 2\nfine')}${behind}`).code).toBe(0);
   });
 
+  test('knows the failure behind a long output, also one of lines that look like the end', () => {
+    for (const line of ['x\n', '\nExit Code: 0', '\n</untrusted_context>', HOOK]) {
+      const printed = `${line.repeat(2 ** 20 / line.length)}\nend`;
+      const started = performance.now();
+      const { code, printed: kept } = geminiCommandEnd(wrapped(`${printed}\nExit Code: 2`) + HOOK);
+      expect({ code, isEnd: kept.endsWith('\nend'), length: kept.length }).toEqual({
+        ...{ code: 2, isEnd: true, length: printed.length },
+      });
+      expect(performance.now() - started).toBeLessThan(1500);
+    }
+  });
+
   test('of any output gives that, and the code', () => {
     const line = fc.string().filter((text) => !/[\n\r]/.test(text) && text.trim() === text && text !== '');
     fc.assert(

@@ -666,6 +666,36 @@ describe('where several clients are set up', () => {
     }
   });
 
+  test('a rule goes where a client has been told to read them instead', async () => {
+    await setUp();
+    home.put('.gemini/settings.json', '{ "context": { "fileName": "OWN.md" } }');
+    const ruled = (client: string, scope: 'own' | 'global' = 'own') => {
+      const before = tree();
+      const suggestion = applied(RULE, { client, scope });
+      const made = tree().filter(
+        (name) => name.endsWith('.md') && read(`${home.path}/${name}`).includes(RULE.rule),
+      );
+      undo(suggestion);
+      expect(tree()).toEqual(before);
+      return made;
+    };
+    expect(ruled('gemini')).toEqual(['app/OWN.md']);
+    expect(ruled('gemini', 'global')).toEqual(['.gemini/OWN.md']);
+    home.put('.gemini/settings.json', '{ // mine\n "context": { "fileName": ["AGENTS.md", "GEMINI.md"] } }');
+    expect(ruled('gemini')).toEqual(['app/AGENTS.md']);
+    for (const fileName of ['package.json', '../x.md', '.git/x.md', '.md', 7, [], {}, null]) {
+      home.put('.gemini/settings.json', JSON.stringify({ context: { fileName } }));
+      expect(ruled('gemini')).toEqual(['app/GEMINI.md']);
+    }
+    home.put('.gemini/settings.json', '{ torn');
+    expect(ruled('gemini')).toEqual(['app/GEMINI.md']);
+    home.put('app/AGENTS.override.md', '# Mine\n');
+    home.put('.codex/AGENTS.override.md', '# Mine\n');
+    expect(ruled('codex')).toEqual(['app/AGENTS.override.md']);
+    expect(ruled('codex', 'global')).toEqual(['.codex/AGENTS.override.md']);
+    expect(ruled('opencode')).toEqual(['app/AGENTS.md']);
+  });
+
   test('a rule for all projects goes into the own files of the clients that have one', async () => {
     await setUp();
     const gemini = home.put('.gemini/GEMINI.md', '# Mine\n');

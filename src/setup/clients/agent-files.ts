@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { clientNamed } from '../../clients/clients.ts';
 import type { ClientName } from '../../core/client-name.ts';
+import { lookOr, readTexts } from '../../core/guards.ts';
+import { readText } from '../file-plan.ts';
+import { jsonOf, parseDocument, propertyValue } from '../json-file.ts';
 import { knownManifest, type Place } from '../manifest.ts';
 import { userOf } from './client-setup.ts';
 
@@ -19,6 +23,22 @@ const READ: Readonly<Record<ClientName, Readonly<Record<AgentFileKind, readonly 
 /** The clients that rules and skills can be written for. */
 export const READING_CLIENTS: readonly ClientName[] = Object.keys(READ);
 
+/** Which rules a client reads in place of these, where its user has it so; none where not. */
+const RULES_INSTEAD: Readonly<
+  Record<ClientName, (own: string, project: string | null) => readonly string[]>
+> = {
+  // Beside it Codex passes over AGENTS.md.
+  codex: (own, project) => ['AGENTS.override.md'].filter((name) => existsSync(join(project ?? own, name))),
+  // The user's own settings: those of a project count only where it is trusted.
+  gemini: (own) => lookOr(() => geminiNames(readText(join(own, 'settings.json')) ?? ''), []),
+};
+
+/** `context.fileName`, a name or several. */
+function geminiNames(settings: string): string[] {
+  const named = jsonOf(propertyValue(parseDocument(settings).root, 'context', 'fileName'));
+  return readTexts([named].flat()).filter((name) => /^[\w-][\w.-]*\.md$/i.test(name));
+}
+
 /** Where this client reads them: in a project, or in the user's own directory where that is null. */
 export function readBy(
   client: ClientName,
@@ -26,10 +46,11 @@ export function readBy(
   place: Place,
   project: string | null,
 ): readonly string[] {
-  const names = READ[client]?.[kind] ?? [];
-  if (project !== null) return names.map((name) => join(project, name));
   const { directory } = clientNamed(client).server.place(userOf(place));
   const own = client === 'claude' ? place.claudeDirectory : directory;
+  const instead = kind === 'rules' ? RULES_INSTEAD[client]?.(own, project) : undefined;
+  const names = instead?.length ? instead : (READ[client]?.[kind] ?? []);
+  if (project !== null) return names.map((name) => join(project, name));
   return names.slice(0, 1).map((name) => join(own, basename(name)));
 }
 

@@ -1,7 +1,7 @@
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { clientNamed } from '../../clients/clients.ts';
 import { MCP_SERVER_NAME } from '../../clients/tools.ts';
-import { asRecord, type Json, lookOr, readRecord } from '../../core/guards.ts';
+import { asRecord, type Json, lookOr, readRecord, readTexts } from '../../core/guards.ts';
 import { isAbsolutePath, VERSION } from '../../core/state-paths.ts';
 import { type HookName, hookByName } from '../../hooks/hooks.ts';
 import { lastSeenOf, ok, warning } from '../checks.ts';
@@ -61,6 +61,20 @@ function textOf(value: Json): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
+function valuesIn(path: string): Json {
+  return asRecord(lookOr(() => jsonOf(parseDocument(readText(path) ?? '').root), undefined));
+}
+
+/** For all that its user does: `gemini extensions disable` writes `!<home>/*`, and the last that fits counts. */
+function isSwitchedOff(place: Place): boolean {
+  const { directory } = clientNamed('gemini').server.place(userOf(place));
+  const enablement = valuesIn(join(directory, 'extensions', 'extension-enablement.json'));
+  const ofHome = [`${dirname(directory)}/*`, `${dirname(directory)}/`];
+  const { overrides } = readRecord(enablement, EXTENSION);
+  const rule = readTexts(overrides).findLast((one) => ofHome.includes(one.replace(/^!/, '')));
+  return rule?.startsWith('!') === true;
+}
+
 export const gemini: ClientSetup = {
   paths: (place) => [join(extensionIn(place), TITLE), join(extensionIn(place), 'hooks', HOOKS_FILE)],
   partAt: (path, place) => {
@@ -84,9 +98,15 @@ export const gemini: ClientSetup = {
     );
     if (differing.length > 0)
       return differing.map(({ path }) => warning(`${path} is not as this version would write it`, remedy));
+    if (isSwitchedOff(place))
+      return [
+        warning(
+          'you have switched the extension off: none of its hooks runs',
+          `Run: gemini extensions enable ${EXTENSION}`,
+        ),
+      ];
     const { path } = clientNamed('gemini').server.place(userOf(place));
-    const settings = lookOr(() => jsonOf(parseDocument(readText(path) ?? '').root), undefined);
-    if (readRecord(asRecord(settings), 'hooksConfig').enabled === false)
+    if (readRecord(valuesIn(path), 'hooksConfig').enabled === false)
       return [warning(`hooksConfig.enabled is false in ${path}: none of its hooks runs`, 'Remove that line')];
     const seen = lastSeenOf('gemini', paths);
     const ran = seen === null ? 'none of its hooks has run yet' : `a hook of it ran last at ${seen}`;

@@ -135,6 +135,23 @@ describe('the check of Gemini CLI', () => {
     expect(await check()).toMatchObject([{ status: 'warning', remedy: 'Remove that line' }]);
   });
 
+  test('warns where the user has switched the extension off, and not where that is for one project', async () => {
+    await installed();
+    const remedy = 'Run: gemini extensions enable self-generation';
+    const [all, one] = [`${at.home}/*`, `${at.home}/app/*`];
+    for (const [overrides, status] of [
+      [[`!${all}`], 'warning'],
+      [[all, `!${all}`, `!${one}`], 'warning'],
+      [[`!${all}`, all], 'ok'],
+      [[all, `!${one}`], 'ok'],
+      ['?', 'ok'],
+    ] as const) {
+      const text = JSON.stringify({ 'self-generation': { overrides } });
+      putFile(at.inHome('.gemini/extensions/extension-enablement.json'), text);
+      expect(await check()).toMatchObject([{ status, ...(status === 'warning' && { remedy }) }]);
+    }
+  });
+
   test('warns of a file that is gone or another', async () => {
     await installed();
     rmSync(extension(...FILES[1]));
