@@ -147,7 +147,7 @@ export function describeEnd(result: CommandResult): string {
   if (result.kind === 'failed') return `failed: ${result.reason}`;
   if (result.kind === 'timed-out') return 'took too long';
   const said = (result.stderr.trim() || result.stdout.trim()).slice(-REASON_LENGTH_MAX);
-  return `ended with exit code ${result.code}: ${said}`;
+  return `ended with exit code ${result.code}${said === '' ? '' : `: ${said}`}`;
 }
 
 function versionIn(stdout: string): string | undefined {

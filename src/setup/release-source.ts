@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, createReadStream, readdirSync, statSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 import { withOpenFile } from '../system/files.ts';
@@ -25,7 +26,8 @@ const DOWNLOAD_LIMIT_MS = 15 * 60_000;
 const UNPACK_LIMIT_MS = 5 * 60_000;
 
 /** The source that is a URL, a folder, or an archive with its checksums.txt beside it. @throws Error that says why it is none. */
-export function sourceOf(from: string): Source {
+export function sourceOf(given: string): Source {
+  const from = given.startsWith('file://') ? fileURLToPath(given) : given;
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(from)) return serverAt(from);
   const stats = statSync(from, { throwIfNoEntry: false });
   if (stats === undefined) throw new Error(`there is no "${from}"`);

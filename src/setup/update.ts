@@ -113,7 +113,8 @@ async function updateIn(work: Update): Promise<UpdateReport> {
   await tryOut(program, archive.version, work);
   if (dryRun) return { ...found, state: 'available' };
   onStart(`installing ${archive.version}`);
-  const kept = keepVersion(paths, installed ?? 'unknown');
+  // Another update may have ended meanwhile.
+  const kept = keepVersion(paths, (await versionOf(paths.binary, work)) ?? 'unknown');
   const notes = await putInPlace(program, kept, work);
   const stays = removeUnusedVersions(paths).stay.includes(kept);
   return { ...found, state: 'updated', notes, ...(stays && { kept }) };

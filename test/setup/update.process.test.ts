@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { updateCommand } from '../../src/cli/update.ts';
 import { asRecord } from '../../src/core/guards.ts';
 import { type UpdateOptions, type UpdateReport, update } from '../../src/setup/update.ts';
@@ -110,8 +111,9 @@ describe('update()', () => {
   test('takes the archive that is named', async () => {
     await installedIn(at.home);
     for (const version of ['0.2.0', '0.3.0']) publish(version);
-    const report = await updates({ from: folder(archiveOf('0.2.0')) });
-    expect(report).toMatchObject({ kind: 'done', newest: '0.2.0' });
+    const from = pathToFileURL(folder(archiveOf('0.2.0'))).href;
+    for (const one of [from, folder(archiveOf('0.2.0'))])
+      expect(await updates({ from: one })).toMatchObject({ kind: 'done', newest: '0.2.0' });
     expect(await installedVersion()).toBe('0.2.0');
   });
 
