@@ -108,9 +108,9 @@ sha256_of() {
   fi
 }
 
-# Prints the versions in checksums.txt for this machine, the newest last.
+# Prints the versions in checksums.txt for this machine, the newest last; those before a release only by --version.
 versions() {
-  sed -n "s/^[0-9a-f]\{64\} [ *]self-generation-\([0-9][0-9A-Za-z.+-]*\)-$target\.tar\.xz\$/\1/p" "$work/lines" |
+  sed -n "s/^[0-9a-f]\{64\} [ *]self-generation-\([0-9][0-9.]*\)-$target\.tar\.xz\$/\1/p" "$work/lines" |
     sort -t . -k 1,1n -k 2,2n -k 3,3n
 }
 
@@ -164,7 +164,7 @@ main() {
   if [ -f "$folder" ]; then
     archive=${folder##*/}
     case $folder in
-      */*) folder=${folder%/*} ;;
+      */*) folder=${folder%/*}/ ;;
       *) folder=. ;;
     esac
   fi
@@ -179,6 +179,7 @@ main() {
   protocols=https
   case $url in
     '' | https://*) ;;
+    *@*) fail "\"$url\" has a name or a password in it." ;;
     http://127.0.0.1[:/]* | http://localhost[:/]*) protocols=http ;;
     *) fail "\"$url\" is not https, so that anybody on the way could change it." ;;
   esac

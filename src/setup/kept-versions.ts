@@ -1,9 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, parse } from 'node:path';
 import { lookOr } from '../core/guards.ts';
 import type { StatePaths } from '../core/state-paths.ts';
+import { tryProcessLock } from '../hooks/store/use-database.ts';
 import { copyFileAtomic, realPath, temporariesOf } from '../system/atomic-file.ts';
 import { type RunningProgram, runningPrograms } from '../system/running-programs.ts';
 import { type CheckWorld, type Finding, ok } from './checks.ts';
@@ -32,6 +42,24 @@ export function keepVersion(place: Place, version: string): string {
     copyFileAtomic(place.binary, path, { mode: 0o700 }); // Not every file system has hard links.
   }
   return path;
+}
+
+const LOCK = 'update.lock';
+
+/**
+ * Takes the lock of whoever keeps or removes programs, which ends with its process. Returns the function that releases it, or
+ * undefined while another has it. @throws Error from the system.
+ */
+export function lockVersions({ versions }: Pick<Place, 'versions'>): (() => void) | undefined {
+  mkdirSync(versions, { recursive: true, mode: 0o700 });
+  const file = join(versions, LOCK);
+  const release = tryProcessLock(file);
+  if (release === undefined) return undefined;
+  return () => {
+    lookOr(() => rmSync(file), undefined); // Windows does not let go of it; uninstall removes it.
+    release();
+    lookOr(() => rmdirSync(versions), undefined); // Not while something is in it.
+  };
 }
 
 /** Puts a program into its place while sessions run the old one: there is one at any time. @throws Error that names the place. */
@@ -89,7 +117,10 @@ export function removeUnusedVersions(
 
 /** Doctor's finding about the programs of earlier versions, which it removes when no session runs them; none where there are none. */
 export function checkVersions({ paths }: Pick<CheckWorld, 'paths'>): Finding[] {
+  const unlock = existsSync(paths.versions) ? lockVersions(paths) : () => {};
+  if (unlock === undefined) return [ok('an update is going on')];
   const { removed, stay } = removeUnusedVersions(paths);
+  unlock();
   if (stay.length > 0) return [ok(`kept as long as a session runs one: ${stay.join(', ')}`)];
   return removed.length > 0 ? [ok(`no session runs one any more; removed ${removed.join(', ')}`)] : [];
 }

@@ -7,7 +7,7 @@ import { copyFileAtomic, hasSameBytes } from '../system/atomic-file.ts';
 import { temporaryDirectory } from '../system/files.ts';
 import type { CommandResult, RunCommand } from '../system/run-command.ts';
 import { INSTALL_CLIENTS } from './clients/table.ts';
-import { keepVersion, removeUnusedVersions } from './kept-versions.ts';
+import { keepVersion, lockVersions, removeUnusedVersions } from './kept-versions.ts';
 import { describeEnd, hasSucceeded } from './live-check.ts';
 import { type Failure, knownManifest, locate, type Place, type SetupProblem } from './manifest.ts';
 import { type Archive, archivesIn, CHECKSUMS, versionIn } from './release.ts';
@@ -81,16 +81,21 @@ export async function update(options: UpdateOptions): Promise<UpdateReport> {
   const place = locate(options.env, options.platform);
   if (place.kind === 'failed') return place;
   const { paths } = place;
+  let unlock: (() => void) | undefined;
   try {
     if (!existsSync(paths.binary))
       throw new Stopped('update', `there is no ${paths.binary}`, 'Run "self-generation install" first.');
+    unlock = lockVersions(paths);
+    if (unlock === undefined)
+      throw new Stopped('update', 'another update is going on', 'Run it again when that has ended.');
     using temporary = temporaryDirectory(paths.versions, NEW);
     return await updateIn({ ...options, place, paths, directory: temporary.path });
   } catch (error) {
     if (error instanceof Stopped) return { kind: 'failed', ...error.problem };
     return { kind: 'failed', action: 'update', reason: reasonOf(error), advice: UNCHANGED };
   } finally {
-    removeUnusedVersions(paths);
+    if (unlock !== undefined) removeUnusedVersions(paths);
+    unlock?.();
   }
 }
 
@@ -113,8 +118,7 @@ async function updateIn(work: Update): Promise<UpdateReport> {
   await tryOut(program, archive.version, work);
   if (dryRun) return { ...found, state: 'available' };
   onStart(`installing ${archive.version}`);
-  // Another update may have ended meanwhile.
-  const kept = keepVersion(paths, (await versionOf(paths.binary, work)) ?? 'unknown');
+  const kept = keepVersion(paths, installed ?? 'unknown');
   const notes = await putInPlace(program, kept, work);
   const stays = removeUnusedVersions(paths).stay.includes(kept);
   return { ...found, state: 'updated', notes, ...(stays && { kept }) };
@@ -146,7 +150,9 @@ async function newestArchive(work: Update): Promise<{ readonly source: Source; r
     throw stopped(error);
   }
   const archives = archivesIn(readFileSync(path, 'utf8'), target);
-  const archive = archives.find(({ name }) => source.only === undefined || source.only === name);
+  const isWanted = ({ name, version }: Archive) =>
+    source.only === undefined ? !version.includes('-') : source.only === name; // What is not yet released only by its name.
+  const archive = archives.find(isWanted);
   if (archive !== undefined) return { source, archive };
   const reason = `${CHECKSUMS} of "${source.place}" has no ${source.only ?? 'archive'} for ${target}`;
   throw new Stopped(action, reason, verify);

@@ -154,7 +154,7 @@ describe('install.sh', () => {
 
   test('takes the newest version of a folder, or the one that is named', async () => {
     using home = temporaryHome();
-    const versions = ['0.10.0', '0.2.0', '0.9.1'];
+    const versions = ['0.10.0', '0.10.1-rc.1', '0.2.0', '0.9.1'];
     const from = makeRelease(
       home,
       versions.map((version) => `self-generation-${version}-linux-x64.tar.xz`),
@@ -285,6 +285,13 @@ describe('install.sh', () => {
       {},
       1,
       'is not https',
+    ],
+    [
+      'a name before the host makes it look like this one',
+      () => ['--base-url', 'http://localhost:x@example.org/'],
+      {},
+      1,
+      'has a name or a password in it',
     ],
     ['an option is unknown', () => ['--dry-run'], {}, 2, 'stands behind "--"'],
     ['a value is missing', () => ['--from'], {}, 2, '--from needs a value'],

@@ -117,6 +117,24 @@ describe('update()', () => {
     expect(await installedVersion()).toBe('0.2.0');
   });
 
+  test('takes a version before its release only when that is named', async () => {
+    await installedIn(at.home);
+    for (const version of ['0.2.0', '0.3.0-rc.1']) publish(version);
+    expect(await updates()).toMatchObject({ newest: '0.2.0' });
+    expect(await updates({ from: folder(archiveOf('0.3.0-rc.1')) })).toMatchObject({ newest: '0.3.0-rc.1' });
+  });
+
+  test('does not run beside another', async () => {
+    await installedIn(at.home);
+    publish('0.2.0');
+    const both = await Promise.all([refusal(), refusal()]);
+    expect(both.sort()).toEqual([
+      'Cannot update: another update is going on. Run it again when that has ended.',
+      'updated',
+    ]);
+    expect(readdirSync(at.state('hooks'))).toEqual(['self-generation']);
+  });
+
   test('loads it from a server', async () => {
     await installedIn(at.home);
     publish('0.2.0');
