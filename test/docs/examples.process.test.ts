@@ -40,7 +40,7 @@ test('the harmless commands of the pages end with 0, page by page', async () => 
   }
   expect(failed).toEqual([]);
   expect((await typeIn(home, 'self-generation frobnicate')).exitCode).toBe(2);
-}, 60_000);
+}, 180_000);
 
 test('the placeholder that is shown is what stands in place of a result', () => {
   const input = { filePath: 'src/fifo.v' };
