@@ -417,7 +417,7 @@ describe('rule 10: ARCHITECTURE.md is a page, and what the documents name exists
       .map(([, path = '']) => path)
       .filter((path) => !existsSync(join(SOURCE, path)) && !existsSync(join(ROOT, path)));
   const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
-  const docs = ['*.md', 'docs/*.md'].flatMap((names) => [...new Bun.Glob(names).scanSync({ cwd: ROOT })]);
+  const docs = ['*.md', 'docs/**/*.md'].flatMap((names) => [...new Bun.Glob(names).scanSync({ cwd: ROOT })]);
 
   test('in the repository', () => {
     expect(page.split(/\s+/).length).toBeLessThanOrEqual(1500);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readPage, USER_PAGES } from './docs/pages.ts';
 import { BINARY } from './support/program.ts';
 
 const ROOT = resolve(import.meta.dir, '..');
@@ -112,15 +113,17 @@ test('the files of the repository are found', () => {
   expect(FILES.filter((file) => /node_modules|^dist\//.test(file))).toEqual([]);
 });
 
-describe('README.md', () => {
-  test('names scripts that package.json has', () => {
-    const scripts = scriptsIn(read('README.md'));
+describe('the pages for users', () => {
+  const pages = USER_PAGES.map(readPage).join('\n');
+
+  test('name scripts that package.json has', () => {
+    const scripts = scriptsIn(pages);
     expect(scripts).toEqual(expect.arrayContaining(['build', 'test']));
     expect(scripts.filter((script) => PACKAGE.scripts?.[script] === undefined)).toEqual([]);
   });
 
-  test('names commands and flags that the program has', () => {
-    const calls = callsIn(read('README.md'));
+  test('name commands and flags that the program has', () => {
+    const calls = callsIn(pages);
     const named = new Set(calls.flatMap(({ words }) => words));
     for (const command of ['install', 'uninstall', 'doctor', 'status', 'config'])
       expect(named).toContain(command);

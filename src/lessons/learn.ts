@@ -11,7 +11,7 @@ import { isAssignment, joinPaths, parseShell, programOf, type SimpleCommand, unq
 
 /**
  * Learns from a project's calls what failed, what helped, and what of that another agent would gain from. Pure: the same
- * log gives the same lessons. What each rule earned on real sessions stands in docs/lessons.md.
+ * log gives the same lessons. What each rule earned on real sessions stands in docs/design/lessons.md.
  */
 
 /** A shell call with its commands. */
