@@ -53,7 +53,7 @@ export const CERTAIN_INVOCATION: Wordings = [
   // Options, arguments and subcommands
   [
     'option|flag|arg|command|parameter|switch|primary',
-    String.raw`(?:unknown|unrecogni[sz]ed|invalid|illegal|unsupported|unexpected|no such|not a valid|undefined|ambiguous)(?: shorthand| long| global| positional| cli| command[- ]line)? (?:option|flag|argument|arg|subcommand|sub-command|command|parameter|switch|primary|keyword argument)s?\b`,
+    String.raw`(?:unknown|unrecogni[sz]ed|invalid|illegal|bad|unsupported|unexpected|no such|not a valid|undefined|ambiguous)(?: shorthand| long| global| positional| cli| command[- ]line)? (?:option|flag|argument|arg|subcommand|sub-command|command|parameter|switch|primary|keyword argument)s?\b`,
   ],
   [
     'flag|option|argument|switch|parameter',

@@ -54,6 +54,7 @@ describe('what nobody else gains from', () => {
 describe('the telling line', () => {
   const cases: [said: string, line: string, before: string, after: string][] = [
     ['error: unknown option --x', 'tool --x', 'Exit code 2\n', '\nUsage: tool [options]'],
+    ['node: bad option: --x', 'node --x', 'Exit code 9\n', ''],
     ["ninja: error: unknown target 'tests'", 'ninja tests', "ninja: Entering directory `build'\n", ''],
     [
       'Error: DATABASE_URL is not set',
