@@ -96,14 +96,14 @@ function textBehindHelp(command: Command): string {
   return shown.slice(command.helpInformation().length);
 }
 
-/** Takes the text apart at its empty lines. */
+/** Takes the text apart at its empty lines, and at "Exit codes:", which may end a paragraph. */
 function detailsIn(text: string): CommandDetails {
   const found = { notes: [] as string[], examples: '', exitCodes: '' };
   for (const paragraph of text.trim().split(/\n\s*\n/)) {
-    const [, heading, rest = ''] = /^(Examples|Exit codes):\s*?(?:\n| )([\s\S]*)$/.exec(paragraph) ?? [];
-    if (heading === 'Examples') found.examples = rest;
-    else if (heading === 'Exit codes') found.exitCodes = rest;
-    else if (paragraph !== '') found.notes.push(paragraph);
+    const [said = '', codes] = paragraph.split(/(?<=^|\s)Exit codes:[ \n]/);
+    if (codes !== undefined) found.exitCodes = codes;
+    if (said.startsWith('Examples:\n')) found.examples = said.slice('Examples:\n'.length);
+    else if (said.trim() !== '') found.notes.push(said.trimEnd());
   }
   return found;
 }
