@@ -1,5 +1,5 @@
 import type { CommandReference } from '../../src/cli/completion/reference.ts';
-import { isList, meaningOf, onOneLine } from './program.ts';
+import { isList, linesOf, meaningOf, onOneLine } from './program.ts';
 
 const PROGRAM = 'self-generation';
 const INTRODUCTION = `# Commands
@@ -64,11 +64,8 @@ function row(name: string, meaning: string): string {
   return `| \`${name.replaceAll('|', '\\|')}\` | ${inCell(meaning)} |`;
 }
 
-/** A code block without the indent of a help text. */
 function fenced(text: string): string {
-  const lines = text.replace(/^\n+|\s+$/g, '').split('\n');
-  const indent = Math.min(...lines.filter((line) => line !== '').map((line) => line.search(/\S/)));
-  return `\`\`\`\n${lines.map((line) => line.slice(indent)).join('\n')}\n\`\`\``;
+  return `\`\`\`\n${linesOf(text).join('\n')}\n\`\`\``;
 }
 
 /** Markdown takes none of it for markup. */

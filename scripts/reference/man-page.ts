@@ -1,5 +1,5 @@
 import { type CommandReference, withSubcommands } from '../../src/cli/completion/reference.ts';
-import { isList, meaningOf, onOneLine } from './program.ts';
+import { isList, linesOf, meaningOf, onOneLine } from './program.ts';
 
 const NAME = 'self-generation';
 
@@ -70,9 +70,7 @@ function paragraph(said: string): string[] {
 
 /** Lines as they are, indented. */
 function verbatim(said: string): string[] {
-  const rows = said.replace(/^\n+|\s+$/g, '').split('\n');
-  const indent = Math.min(...rows.filter((row) => row !== '').map((row) => row.search(/\S/)));
-  return ['.PP', '.RS 4', '.nf', ...rows.map((row) => roff(row.slice(indent)) || '\\&'), '.fi', '.RE'];
+  return ['.PP', '.RS 4', '.nf', ...linesOf(said).map((line) => roff(line) || '\\&'), '.fi', '.RE'];
 }
 
 function text(said: string): string {

@@ -30,3 +30,10 @@ export function meaningOf(description: string, choices: readonly string[] = []):
   const words = choices.length === 0 ? '' : `one of ${choices.join(', ')}`;
   return [description, words].filter((part) => part !== '').join('; ');
 }
+
+/** The lines of a list without the indent that they share. */
+export function linesOf(list: string): string[] {
+  const lines = list.replace(/^\n+|\s+$/g, '').split('\n');
+  const indents = lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/));
+  return lines.map((line) => line.slice(Math.min(...indents)).trimEnd());
+}
