@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { completionsCommand } from '../../../src/cli/completion/completions.ts';
 import { SHELLS } from '../../../src/cli/completion/shells.ts';
 import { until } from '../../runs/runs-home.ts';
 import { type Home, temporaryHome } from '../../support/home.ts';
@@ -7,7 +8,8 @@ import { BINARY, canRun, notTested } from '../../support/program.ts';
 import { seedFixes } from '../../support/seed.ts';
 import { RULE, seedSuggestion } from '../../support/suggestions.ts';
 import { startOnTerminal } from '../../support/terminal.ts';
-import { call, printed } from '../call.ts';
+import { callHere, printed } from '../call.ts';
+import { newShelf } from '../subagents/shelf.ts';
 
 /** Shells as a person has them without settings of their own, on a terminal; the program is on the PATH. */
 
@@ -29,7 +31,7 @@ function homeOf(shellsHome: Home) {
     `'; touch ${path}/owned; '`,
     '%F{red}$((1))%n',
   ];
-  const fix = { resolution: 'use the other one', projectPath: `${path}/app` };
+  const fix = { resolution: 'use the other one', resolvedBy: 'user', projectPath: `${path}/app` };
   seedFixes(
     paths,
     texts.map((error) => ({ error, said: error, ...fix })),
@@ -81,11 +83,26 @@ for (const { name, setUp } of SHELLS) {
   });
 }
 
+test('a script that evaluates a text of the log would be found out', () => {
+  using home = temporaryHome();
+  const { env, cwd } = homeOf(home);
+  const [{ script } = { script: '' }] = SHELLS.filter(({ name }) => name === 'bash');
+  const isEvaluated = (text: string) => {
+    const asking = `COMP_WORDS=(self-generation errors show ''); COMP_CWORD=3; _self_generation; echo \${COMPREPLY[@]}`;
+    const { stdout } = Bun.spawnSync(['bash', '-c', `${text}\n${asking}`], { cwd, env, stderr: 'ignore' });
+    expect(stdout.toString()).toBe('4 3 2 1\n');
+    return existsSync(`${home.path}/owned`);
+  };
+  expect(isEvaluated(script)).toBe(false);
+  const evaluating = script.replace('[[ -z $line ]] ||', `eval : "\${line#*$'\\t'}"; [[ -z $line ]] ||`);
+  expect(isEvaluated(evaluating)).toBe(true);
+});
+
 describe('complete', () => {
   const complete = (home: Home, words: string[], cwd = `${home.path}/app`) =>
     Bun.spawn([BINARY, 'complete', '--', ...words], { cwd, env: { HOME: home.path }, stderr: 'pipe' });
-  async function answer(home: Home, words: string[]) {
-    const child = complete(home, words);
+  async function answer(home: Home, words: string[], cwd?: string) {
+    const child = complete(home, words, cwd);
     const [stdout, stderr] = await Promise.all([
       new Response(child.stdout).text(),
       new Response(child.stderr).text(),
@@ -107,6 +124,16 @@ describe('complete', () => {
     expect(await valuesOf(home, ['config', 'set', 'enabled', ''])).toEqual(['true', 'false']);
     expect(await valuesOf(home, ['config', 'get', 'retention'])).toEqual(['retentionDays']);
     expect(await valuesOf(home, ['errors', '--project', 'a'])).toContain('all');
+  });
+
+  test('knows the runs of this project by their numbers', async () => {
+    using shelf = newShelf();
+    shelf.queue({ label: 'lint' });
+    shelf.queue({ label: 'docs' });
+    const { lines } = await answer(shelf.home, ['subagents', 'info', ''], shelf.project);
+    expect(lines).toEqual(['2\tqueued · docs', '1\tqueued · lint']);
+    expect((await answer(shelf.home, ['subagents', 'log', ''], shelf.project)).lines).toEqual(lines);
+    expect((await answer(shelf.home, ['subagents', 'info', ''], shelf.home.path)).lines).not.toEqual(lines);
   });
 
   test('prints one line for a value, without control characters', async () => {
@@ -135,11 +162,10 @@ describe('complete', () => {
 
 describe('completions', () => {
   test('prints the script of each shell, also as JSON, and how it is set up', async () => {
-    using home = temporaryHome();
-    const help = printed(await result(home, ['completions', '--help']));
+    const help = printed(await callHere(completionsCommand, ['--help']));
     for (const { name, setUp, place, script } of SHELLS) {
-      expect(printed(await result(home, ['completions', name]))).toBe(script);
-      expect(JSON.parse(printed(await result(home, ['completions', name, '--json'])))).toEqual({
+      expect(printed(await callHere(completionsCommand, [name]))).toBe(script);
+      expect(JSON.parse(printed(await callHere(completionsCommand, [name, '--json'])))).toEqual({
         shell: name,
         setUp,
         place,
@@ -150,13 +176,7 @@ describe('completions', () => {
   });
 
   test('refuses another shell, and none', async () => {
-    using home = temporaryHome();
-    expect((await result(home, ['completions', 'tcsh'])).code).toBe(2);
-    expect((await result(home, ['completions'])).code).toBe(2);
+    expect((await callHere(completionsCommand, ['tcsh'])).code).toBe(2);
+    expect((await callHere(completionsCommand, [])).code).toBe(2);
   });
-
-  async function result(home: Home, words: string[]) {
-    const { exitCode, stdout, stderr } = await call(home, words);
-    return { code: exitCode, stdout, stderr };
-  }
 });
