@@ -1,6 +1,6 @@
 /**
- * Builds `dist/self-generation`, the one binary, `dist/node/<hook>.mjs`, the hooks for Node, and
- * `dist/opencode-plugin.js`, the plugin of OpenCode.
+ * Builds `dist/self-generation`, the one binary, `dist/node/<hook>.mjs`, the hooks for Node,
+ * `dist/opencode-plugin.js`, the plugin of OpenCode, and `dist/self-generation.1`, the man page.
  *
  *   bun scripts/build.ts             all of them, for this machine
  *
@@ -12,6 +12,8 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { HOOKS } from '../src/hooks/hooks.ts';
+import { manPage } from './reference/man-page.ts';
+import { programReference } from './reference/program.ts';
 import { platformOf, runtimeOf, type Target } from './release/targets.ts';
 
 export const COMPILE_FLAGS = {
@@ -154,5 +156,6 @@ if (import.meta.main) {
   await compile('src/main.ts', 'dist/self-generation');
   await buildNodeHooks('dist/node');
   await Bun.write('dist/opencode-plugin.js', await bundlePlugin(ownVersion()));
+  await Bun.write('dist/self-generation.1', manPage(programReference(), ownVersion()));
   console.log(`Built dist in ${Math.round(performance.now() - startedMs)} ms`);
 }

@@ -8,6 +8,9 @@ export type NpmPackage = {
   readonly contents: readonly Content[];
 };
 
+/** The man page in the package that users name, which npm puts where `man` finds it. */
+export const MANUAL = 'self-generation.1';
+
 /** What all packages say alike, of the repository's package.json. */
 export type Described = {
   readonly version: string;
@@ -32,6 +35,7 @@ export function mainPackage(
     ...pick(described),
     type: 'module',
     bin: { 'self-generation': 'self-generation.js' },
+    man: [`./${MANUAL}`],
     engines: { node: '>=18' },
     optionalDependencies: Object.fromEntries(targets.map((target) => [packageName(target), version])),
   };

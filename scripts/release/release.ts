@@ -14,11 +14,21 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { SHELLS } from '../../src/cli/completion/shells.ts';
 import { buildNodeHooks, bundlePlugin, compile } from '../build.ts';
-import { type Described, isForNpm, mainPackage, type NpmPackage, platformPackage } from './npm-packages.ts';
+import { manPage } from '../reference/man-page.ts';
+import { programReference } from '../reference/program.ts';
+import {
+  type Described,
+  isForNpm,
+  MANUAL,
+  mainPackage,
+  type NpmPackage,
+  platformPackage,
+} from './npm-packages.ts';
 import { type Content, pack } from './pack.ts';
 import { releaseSbom, type Sbom } from './sbom.ts';
-import { archiveName, programName, runtimeOf, TARGETS, type Target } from './targets.ts';
+import { archiveName, platformOf, programName, runtimeOf, TARGETS, type Target } from './targets.ts';
 
 export type Options = {
   /** An empty or new folder. */
@@ -32,6 +42,10 @@ export type Options = {
 const file = (path: string): Content => ({ path, from: { file: path } });
 const LICENSE = file('LICENSE');
 const TEXTS = [LICENSE, file('README.md'), file('CHANGELOG.md')];
+const COMPLETIONS = SHELLS.map(({ file, script }) => ({
+  path: `completions/${file}`,
+  from: { text: script },
+}));
 
 /** Builds a release; the working directory is the repository. Says which file is done. @throws Error */
 export async function release({ out, targets, ...how }: Options): Promise<void> {
@@ -50,16 +64,20 @@ export async function release({ out, targets, ...how }: Options): Promise<void> 
     console.log(path);
   };
 
+  const manual = { text: manPage(programReference(), version) };
   for (const target of targets) {
     const program = join(work, target, programName(target));
     await compile('src/main.ts', program, { version, target });
     const executable = { path: programName(target), from: { file: program }, isExecutable: true };
-    put(archiveName(version, target), `${name}-${target}`, [executable, ...TEXTS]);
+    const forUnix = [{ path: 'share/man/man1/self-generation.1', from: manual }];
+    const more = [...(platformOf(target).os === 'win32' ? [] : forUnix), ...COMPLETIONS, ...TEXTS];
+    put(archiveName(version, target), `${name}-${target}`, [executable, ...more]);
     if (isForNpm(target)) putNpm(platformPackage(described, { target, program, license: LICENSE }));
     rmSync(join(work, target), { recursive: true });
   }
   const launcher = await bundleLauncher();
-  putNpm(mainPackage(described, { launcher, targets: TARGETS.filter(isForNpm), texts: TEXTS }));
+  const texts = [{ path: MANUAL, from: manual }, ...TEXTS];
+  putNpm(mainPackage(described, { launcher, targets: TARGETS.filter(isForNpm), texts }));
 
   await buildNodeHooks(join(work, 'node'));
   const hooks = filesIn(join(work, 'node')).map(({ path, from }) => ({ path: `hooks/${path}`, from }));

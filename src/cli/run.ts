@@ -13,6 +13,7 @@ import { skillPlaces } from '../suggestions/model/skill-files.ts';
 import { becomeLongLived, currentDirectory } from '../system/process-identity.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
 import { analyzeCommand } from './analyze.ts';
+import { completeCommand, completionsCommand } from './completion/completions.ts';
 import { configCommand } from './config.ts';
 import { askOnTerminal, type CliContext, confirmOnTerminal, EXIT, newCommand, PROGRAM } from './context.ts';
 import { memoryCommand } from './conversation/memory.ts';
@@ -105,19 +106,20 @@ const COMMANDS: readonly ((context: CliContext) => Command)[] = [
     lessonsCommand,
     proofCommand,
     configCommand,
+    completionsCommand,
     hookCommand,
   ],
 ];
 
 /** Without an action of its own: called alone it shows its help, and a word that it does not know is an error. */
-function program(context: CliContext) {
+export function program(context: CliContext) {
   const root = newCommand(PROGRAM, context)
     .description('Gives sub-agents of coding agents what the project has already learned.')
     .enablePositionalOptions() // What stands behind a command is that command's: "plan show --version 2".
     .version(VERSION, '-v, --version', 'print the version')
     .addHelpText('after', EXAMPLES);
   for (const command of COMMANDS) root.addCommand(command(context));
-  return root;
+  return root.addCommand(completeCommand(context), { hidden: true });
 }
 
 function processContext(

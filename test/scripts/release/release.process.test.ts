@@ -19,6 +19,7 @@ import {
   TARGETS,
   type Target,
 } from '../../../scripts/release/targets.ts';
+import { SHELLS } from '../../../src/cli/completion/shells.ts';
 import { type Machine, machineIn, rootFor, thisMachine } from '../../support/machine.ts';
 import { agentStart, bashFailure } from '../../support/payloads.ts';
 import { canRun, notTested, ROOT } from '../../support/program.ts';
@@ -128,6 +129,23 @@ describe.skipIf(UNUSABLE !== undefined)('a release', () => {
       writeFileSync(plugin, `${before} `);
       expect(check().exitCode).toBe(1);
       writeFileSync(plugin, before);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'has completions beside each program, and the man page where there is man',
+    () => {
+      const inside = (target: Target) => {
+        const folder = unpacked(archiveName(VERSION, target));
+        return readdirSync(folder, { recursive: true, encoding: 'utf8' });
+      };
+      const completions = SHELLS.map(({ file }) => `completions/${file}`);
+      expect(inside('linux-x64')).toEqual(
+        expect.arrayContaining([...completions, 'share/man/man1/self-generation.1']),
+      );
+      expect(inside('windows-x64')).toEqual(expect.arrayContaining(completions));
+      expect(inside('windows-x64')).not.toContain('share');
     },
     LIMIT_MS,
   );
