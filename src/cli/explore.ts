@@ -15,7 +15,7 @@ import {
 import { type CliContext, subcommand } from './context.ts';
 import { withHandoverOptions } from './handover-options.ts';
 import { printJson } from './output.ts';
-import { complainInJson, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
+import { type RunsHere, withRunsHere } from './subagents/runs-here.ts';
 
 const AFTER = `
 
@@ -38,7 +38,6 @@ export function exploreCommand(context: CliContext, read = readInput): Command {
     (flags: AgentFlags, words: readonly string[]) =>
       withRunsHere({ context, read }, flags, 'explore', (here) => explore(here, flags, words)),
   ).argument('[query...]', 'what to find out; "-" reads it from standard input');
-  complainInJson(command, context);
   return withHandoverOptions(withAgentOptions(command));
 }
 

@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import { type Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
+import { asksForJson } from '../../src/cli/problem.ts';
 import type { Home } from '../support/home.ts';
 import { type ProcessResult, runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
@@ -33,6 +34,8 @@ export async function callHere(
     env: {},
     platform: 'linux',
     stdout: (text) => void stdout.push(text),
+    verbatim: (text) => void stdout.push(text),
+    isJson: asksForJson(words),
     written: async () => true,
     stderr: (text) => void stderr.push(text),
     progress: () => {},

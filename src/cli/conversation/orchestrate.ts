@@ -11,11 +11,11 @@ import { looksOnly, splitGrants } from '../../runs/model/permissions.ts';
 import { readRuns } from '../../runs/store/rows.ts';
 import { readInput } from '../../system/files.ts';
 import { type CliContext, EXIT, type Given, PROGRAM, subcommand } from '../context.ts';
-import { shownJson, shownText } from '../output.ts';
+import { shownJson } from '../json.ts';
+import { shownText } from '../output.ts';
 import {
   answer,
   complain,
-  complainInJson,
   complainUsage,
   type RunsHere,
   refuse,
@@ -63,7 +63,6 @@ export function orchestrateCommand(context: CliContext, read = readInput): Comma
     .option('--permissions <P>', PERMISSIONS)
     .option('--continue [N]', 'go on with an orchestration that is not done', readNumber)
     .option('--no-wait', 'do not wait for its end');
-  complainInJson(command, context);
   return command;
 }
 
