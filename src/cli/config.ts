@@ -22,8 +22,8 @@ import {
   subcommand,
   withState,
 } from './context.ts';
-import { nearest } from './nearest.ts';
 import { newTable, printJson, shownLine } from './output.ts';
+import { nearest } from './terminal/nearest.ts';
 
 type Flags = { readonly json?: true };
 /** The settings as a command found them. `isJson`: the file is plain JSON, so writing it anew loses nothing. */

@@ -11,8 +11,8 @@ import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { type Config, loadConfig } from '../settings/hook-settings.ts';
 import { isRecorded, type KnownProject, listProjects } from '../setup/inspect-store.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
-import { nearest } from './nearest.ts';
-import { type Problem, problemJson } from './problem.ts';
+import { nearest } from './terminal/nearest.ts';
+import { type Problem, problemJson } from './terminal/problem.ts';
 
 /** The world as a command sees it: everything that it reads or changes beside files comes in here. */
 export type CliContext = {

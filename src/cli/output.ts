@@ -1,8 +1,10 @@
 import { inertText, withoutFrames } from '../core/inert-text.ts';
 import { cleanText, cutText } from '../core/text.ts';
-import type { CliContext } from './context.ts';
-import { shownJson } from './json.ts';
-import { tableLines } from './width.ts';
+import type { Failure } from '../setup/manifest.ts';
+import { type CliContext, EXIT, sentence } from './context.ts';
+import { shownJson } from './terminal/json.ts';
+import { problemJson } from './terminal/problem.ts';
+import { tableLines } from './terminal/width.ts';
 
 /**
  * A table without lines; the heading is dim where colour is wanted. On a terminal it is as wide as that; what is read from a
@@ -41,6 +43,15 @@ export function shownText(text: string): string {
 /** One JSON document on standard output. */
 export function printJson(value: unknown, context: CliContext): void {
   context.stdout(shownJson(value));
+}
+
+/** A report of setup as JSON. One that failed has the error that every failure has, and beside it what was done by then. */
+export function printReportJson(report: Failure | { readonly kind: 'done' }, context: CliContext): void {
+  if (report.kind === 'done') printJson(report, context);
+  else {
+    const message = sentence(`Cannot ${report.action}: ${report.reason}`);
+    context.stdout(problemJson({ exitCode: EXIT.failed, message, hint: report.advice }, report));
+  }
 }
 
 /** Exactly as it is, for somebody who agrees to it: what would move the cursor or mislead is shown by its number. */

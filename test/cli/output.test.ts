@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
-import { shownJson } from '../../src/cli/json.ts';
 import { colouredDiff, newTable, shownLine, shownText, visible } from '../../src/cli/output.ts';
+import { shownJson } from '../../src/cli/terminal/json.ts';
 
 describe('visible()', () => {
   const rows: [string, string][] = [

@@ -11,7 +11,6 @@ import { looksOnly, splitGrants } from '../../runs/model/permissions.ts';
 import { readRuns } from '../../runs/store/rows.ts';
 import { readInput } from '../../system/files.ts';
 import { type CliContext, EXIT, type Given, PROGRAM, subcommand } from '../context.ts';
-import { shownJson } from '../json.ts';
 import { shownText } from '../output.ts';
 import {
   answer,
@@ -25,6 +24,7 @@ import {
   withRunsHere,
 } from '../subagents/runs-here.ts';
 import { PERMISSIONS } from '../subagents/spawn.ts';
+import { shownJson } from '../terminal/json.ts';
 import { followSaid } from './run.ts';
 import { watchOrchestration } from './watch.ts';
 

@@ -25,7 +25,6 @@ import {
   subcommand,
   withClientOption,
 } from '../context.ts';
-import { shownJson } from '../json.ts';
 import { printJson, shownText } from '../output.ts';
 import {
   complain,
@@ -38,6 +37,7 @@ import {
 } from '../subagents/runs-here.ts';
 import { PERMISSIONS } from '../subagents/spawn.ts';
 import { outcomeCode, turnJson } from '../subagents/wait.ts';
+import { shownJson } from '../terminal/json.ts';
 import { listConversations } from './conversations.ts';
 
 /** `run` and `steer`: something is said to the main agent, and its answer is followed. */

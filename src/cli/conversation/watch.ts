@@ -7,8 +7,8 @@ import type { Asked, OrchestrationState } from '../../orchestrate/model/state.ts
 import { type Standing, standingOf } from '../../orchestrate/standing.ts';
 import { isTerminal } from '../../runs/model/turn.ts';
 import { logRunFailure } from '../../runs/world.ts';
-import { shownJson } from '../json.ts';
 import type { RunsHere } from '../subagents/runs-here.ts';
+import { shownJson } from '../terminal/json.ts';
 import { frameLines, newsLines } from './view.ts';
 
 /** Shows an orchestration while it goes on: drawn over itself on a terminal, else a line for each thing that happens. */

@@ -126,7 +126,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
     ['Started', time(turn.startedAtMs)],
     ['Ended', time(turn.endedAtMs)],
     ['Cleanup', run.cleanup],
-    ['Archive', run.archivedAtMs === null ? timeOrNone(run.archiveAtMs) : time(run.archivedAtMs)],
+    ['Archive', archiveWords(run, time)],
     ['Cleanup handled', run.archivedAtMs === null ? null : 'yes'],
     ['Outcome', isTerminal(turn.state) ? outcomeWords(turn) : 'n/a'],
     ...turns.map(
@@ -139,7 +139,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
     ['Announce steps', announced.length === 0 ? null : `tokens ${formatCount(tokens)}`],
     ['Cost', usage.costUsd === null ? 'n/a' : `${formatUsd(usage.costUsd)} (${source})`],
     ['PID', pidWords(turn)],
-    ['Deadline', timeOrNone(turn.deadlineAtMs)],
+    ['Deadline', turn.deadlineAtMs === null ? 'none' : localTime(turn.deadlineAtMs)],
     ['Queue', queuePosition === undefined ? 'n/a' : ordinal(queuePosition)],
     ['Delivery', `${delivery}${handedOut}`],
     ['Worktree', worktreeWords(listing)],
@@ -159,8 +159,9 @@ function outcomeWords(turn: Turn): string {
   return words.startsWith(turn.state) ? words : `${turn.state} (${words})`; // "stopped by …" says both.
 }
 
-function timeOrNone(atMs: number | null): string {
-  return atMs === null ? 'none' : localTime(atMs);
+function archiveWords({ archiveAtMs, archivedAtMs }: Run, time: (ms: number) => string): string | null {
+  if (archivedAtMs !== null) return time(archivedAtMs);
+  return archiveAtMs === null ? null : localTime(archiveAtMs);
 }
 
 function profileWords({ kind, limits }: Profile): string {

@@ -6,7 +6,7 @@ import { readRunList } from '../../runs/read-log.ts';
 import { reconcileAndArchive } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { type CliContext, EXIT, type Given, limitUpTo } from '../context.ts';
-import { cutToWidth } from '../width.ts';
+import { cutToWidth } from '../terminal/width.ts';
 import {
   answer,
   complain,

@@ -7,13 +7,13 @@ import { retryRun, type SpawnAnswer, seenByGit, spawnRun } from '../../runs/spaw
 import type { SpawnRequest } from '../../runs/spawn-plan.ts';
 import type { WaitAnswer } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { choice, EXIT, type Given, withClientOption } from '../context.ts';
 import {
   contextWish,
   type HandoverFlags,
   withContextHere,
   withHandoverOptions,
-} from '../handover-options.ts';
+} from '../agents/handover-options.ts';
+import { choice, EXIT, type Given, withClientOption } from '../context.ts';
 import { printJson } from '../output.ts';
 import {
   aboutRun,

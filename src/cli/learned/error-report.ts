@@ -1,11 +1,11 @@
-import { clientNamed } from '../clients/clients.ts';
-import { inertLines, isInstructionShaped } from '../core/inert-text.ts';
-import { counted } from '../core/text.ts';
-import { isInformative } from '../lessons/errors/normalize-error.ts';
-import type { ErrorEntry, ErrorStory, FixEvidence } from '../lessons/store/error-entries.ts';
-import { timeAgo } from '../runs/model/stats.ts';
-import type { CliContext } from './context.ts';
-import { shortened, shownLine } from './output.ts';
+import { clientNamed } from '../../clients/clients.ts';
+import { inertLines, isInstructionShaped } from '../../core/inert-text.ts';
+import { counted } from '../../core/text.ts';
+import { isInformative } from '../../lessons/errors/normalize-error.ts';
+import type { ErrorEntry, ErrorStory, FixEvidence } from '../../lessons/store/error-entries.ts';
+import { timeAgo } from '../../runs/model/stats.ts';
+import type { CliContext } from '../context.ts';
+import { shortened, shownLine } from '../output.ts';
 
 const ERROR_LENGTH_MAX = 120;
 

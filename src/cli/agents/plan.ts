@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { resultString, type SubAgentResult } from '../runs/context/agents.ts';
-import { missingSections, readDecision } from '../runs/context/plan.ts';
-import { decide } from '../runs/context/plan-loop.ts';
+import { resultString, type SubAgentResult } from '../../runs/context/agents.ts';
+import { missingSections, readDecision } from '../../runs/context/plan.ts';
+import { decide } from '../../runs/context/plan-loop.ts';
 import {
   approvedState,
   approvePlan,
@@ -11,7 +11,7 @@ import {
   type Plan,
   readPlan,
   savePlan,
-} from '../runs/context/plan-store.ts';
+} from '../../runs/context/plan-store.ts';
 import {
   caughtUp,
   draftPlan,
@@ -19,10 +19,30 @@ import {
   EXPLORERS_MAX,
   type Planned,
   refinePlan,
-} from '../runs/context/planning.ts';
-import { timeAgo } from '../runs/model/stats.ts';
-import { loadRunSettings } from '../settings/run-settings.ts';
-import { readInput } from '../system/files.ts';
+} from '../../runs/context/planning.ts';
+import { timeAgo } from '../../runs/model/stats.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
+import { readInput } from '../../system/files.ts';
+import {
+  type CliContext,
+  EXIT,
+  type Given,
+  newCommand,
+  objectionToAgent,
+  PROGRAM,
+  subcommand,
+} from '../context.ts';
+import { newTable, printJson, shortened, shownText } from '../output.ts';
+import {
+  answer,
+  complain,
+  complainUsage,
+  type JsonFlag,
+  type RunsHere,
+  seesAllProjects,
+  visibleLine,
+  withRunsHere,
+} from '../subagents/runs-here.ts';
 import {
   AGENT_CODES,
   type AgentFlags,
@@ -34,27 +54,7 @@ import {
   withAgentOptions,
   withAgents,
 } from './agent-call.ts';
-import {
-  type CliContext,
-  EXIT,
-  type Given,
-  newCommand,
-  objectionToAgent,
-  PROGRAM,
-  subcommand,
-} from './context.ts';
 import { withHandoverOptions } from './handover-options.ts';
-import { newTable, printJson, shortened, shownText } from './output.ts';
-import {
-  answer,
-  complain,
-  complainUsage,
-  type JsonFlag,
-  type RunsHere,
-  seesAllProjects,
-  visibleLine,
-  withRunsHere,
-} from './subagents/runs-here.ts';
 
 type PlanFlags = AgentFlags & { readonly explore?: number | true };
 

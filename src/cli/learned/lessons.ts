@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ListedLesson, listLessons } from '../benefit/store/lesson-list.ts';
-import type { StatePaths } from '../core/state-paths.ts';
-import { counted } from '../core/text.ts';
-import type { Db } from '../database/connection.ts';
-import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
-import { sameInClones } from '../lessons/store/lesson-log.ts';
-import { restoreLesson, setPinned } from '../lessons/store/withdrawals.ts';
-import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
+import { type ListedLesson, listLessons } from '../../benefit/store/lesson-list.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { counted } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { readDatabase, writeDatabase } from '../../hooks/store/use-database.ts';
+import { sameInClones } from '../../lessons/store/lesson-log.ts';
+import { restoreLesson, setPinned } from '../../lessons/store/withdrawals.ts';
+import { projectOfDirectory } from '../../runs/workspace/first-prompt.ts';
 import {
   type CliContext,
   commandGroup,
@@ -18,8 +18,8 @@ import {
   PROJECT_OPTION,
   subcommand,
   withState,
-} from './context.ts';
-import { printJson, shortened, shownLine } from './output.ts';
+} from '../context.ts';
+import { printJson, shortened, shownLine } from '../output.ts';
 
 type ListFlags = Given<'withdrawn' | 'allProjects' | 'json'> & Given<'project', string>;
 type OneFlags = Given<'json'>;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
-import { CONTAINS_CODE } from '../suggestions/apply.ts';
-import { describeDeclaration } from '../suggestions/model/suggestion.ts';
+import { projectOfDirectory } from '../../runs/workspace/first-prompt.ts';
+import { CONTAINS_CODE } from '../../suggestions/apply.ts';
+import { describeDeclaration } from '../../suggestions/model/suggestion.ts';
 import {
   type CliContext,
   type CliState,
@@ -12,9 +12,9 @@ import {
   projectHere,
   subcommand,
   withState,
-} from './context.ts';
-import { printJson, shortened, shownLine } from './output.ts';
-import { showSuggestion } from './suggestion-show.ts';
+} from '../context.ts';
+import { printJson, shortened, shownLine } from '../output.ts';
+import { showSuggestion } from './show.ts';
 import { type NumberedSuggestion, numbered } from './suggestions-here.ts';
 
 type Flags = Given<'all' | 'json'> & Given<'project', string>;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { EXIT } from '../../src/cli/context.ts';
-import { lessonsCommand } from '../../src/cli/lessons.ts';
-import { withdrawLesson } from '../../src/lessons/store/model-lessons.ts';
-import { type Home, readRows, temporaryHome } from '../support/home.ts';
-import { learnt, tell, USE } from '../support/ledger.ts';
-import { PROJECT } from '../support/payloads.ts';
-import { withDatabase } from '../support/seed.ts';
-import { callHere, printed } from './call.ts';
+import { EXIT } from '../../../src/cli/context.ts';
+import { lessonsCommand } from '../../../src/cli/learned/lessons.ts';
+import { withdrawLesson } from '../../../src/lessons/store/model-lessons.ts';
+import { type Home, readRows, temporaryHome } from '../../support/home.ts';
+import { learnt, tell, USE } from '../../support/ledger.ts';
+import { PROJECT } from '../../support/payloads.ts';
+import { withDatabase } from '../../support/seed.ts';
+import { callHere, printed } from '../call.ts';
 
 const lessons = (home: Home, words: readonly string[], mark?: string) =>
   callHere(lessonsCommand, words, { env: { HOME: home.path }, cwd: PROJECT, agentMark: () => mark });

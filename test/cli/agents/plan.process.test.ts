@@ -1,15 +1,15 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { planCommand } from '../../src/cli/plan.ts';
-import { currentVersion, listPlans, type Plan } from '../../src/runs/context/plan-store.ts';
-import { readRuns } from '../../src/runs/store/rows.ts';
-import { listRuns } from '../../src/runs/store/runs.ts';
-import { withMarker } from '../../src/system/processes.ts';
-import { PATH, type RunsHome, runsHome } from '../runs/runs-home.ts';
-import { runProgram } from '../support/hook-process.ts';
-import { BINARY } from '../support/program.ts';
-import { startOnTerminal } from '../support/terminal.ts';
-import { callIn, ENGLISH, typing, wholePlan } from './agents.ts';
+import { planCommand } from '../../../src/cli/agents/plan.ts';
+import { currentVersion, listPlans, type Plan } from '../../../src/runs/context/plan-store.ts';
+import { readRuns } from '../../../src/runs/store/rows.ts';
+import { listRuns } from '../../../src/runs/store/runs.ts';
+import { withMarker } from '../../../src/system/processes.ts';
+import { PATH, type RunsHome, runsHome } from '../../runs/runs-home.ts';
+import { runProgram } from '../../support/hook-process.ts';
+import { BINARY } from '../../support/program.ts';
+import { startOnTerminal } from '../../support/terminal.ts';
+import { callIn, ENGLISH, typing, wholePlan } from '../agents.ts';
 
 setDefaultTimeout(60_000);
 
@@ -201,7 +201,7 @@ describe('a plan on a terminal', () => {
     expect(terminal.shown()).toContain('1. the second');
     terminal.type('approve\r');
     expect(await terminal.exited).toBe(0);
-    expect(terminal.shown()).toContain('is approved: ');
+    expect(terminal.shown()).toContain('is approved:');
     expect(stored(here)).toMatchObject([{ status: 'approved', current: 2 }]);
   });
 

@@ -1,12 +1,12 @@
-import { counted } from '../core/text.ts';
-import { timeAgo } from '../runs/model/stats.ts';
-import { diffOf } from '../setup/file-plan.ts';
-import { locate } from '../setup/manifest.ts';
-import { planLesson } from '../suggestions/apply.ts';
-import { filesOf, readApplied } from '../suggestions/decide.ts';
-import { describeDeclaration, type Suggestion } from '../suggestions/model/suggestion.ts';
-import { type CliContext, type CliState, PROGRAM } from './context.ts';
-import { colouredDiff, printJson, shownLine, visible } from './output.ts';
+import { counted } from '../../core/text.ts';
+import { timeAgo } from '../../runs/model/stats.ts';
+import { diffOf } from '../../setup/file-plan.ts';
+import { locate } from '../../setup/manifest.ts';
+import { planLesson } from '../../suggestions/apply.ts';
+import { filesOf, readApplied } from '../../suggestions/decide.ts';
+import { describeDeclaration, type Suggestion } from '../../suggestions/model/suggestion.ts';
+import { type CliContext, type CliState, PROGRAM } from '../context.ts';
+import { colouredDiff, printJson, shownLine, visible } from '../output.ts';
 import { pickSuggestion, planHere } from './suggestions-here.ts';
 
 /** What applying it would do: changes as a diff, in words, or why it cannot be. */
@@ -71,7 +71,7 @@ function print(suggestion: Suggestion, effect: Effect | null, context: CliContex
     section('Written to', indented(files.join('\n')));
   } else if (effect.refused !== null) section('It cannot be applied', indented(effect.refused));
   else section('Applying it', `${colouredDiff(effect.diff, context)}${indented(effect.notes.join('\n'))}`);
-  section('Decide', nextSteps(suggestion, effect));
+  context.stdout(`\n${bold('Decide')}\n${nextSteps(suggestion, effect)}`);
 }
 
 /** Not wrapped: it may be Markdown or code. */

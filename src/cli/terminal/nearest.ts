@@ -1,9 +1,9 @@
-/** The known word that was probably meant: the nearest, where less than half of it would be typed anew; else undefined. */
+/** The known word that was probably meant: the nearest, where at most a third of it would be typed anew; else undefined. */
 export function nearest(typed: string, known: readonly string[]): string | undefined {
   const word = typed.toLowerCase();
   const ranked = known
     .map((one) => ({ one, distance: distanceBetween(word, one.toLowerCase()) }))
-    .filter(({ one, distance }) => distance <= Math.min(DISTANCE_MAX, (one.length - 1) / 2))
+    .filter(({ one, distance }) => distance <= Math.min(DISTANCE_MAX, Math.ceil(one.length / 3)))
     .toSorted((left, right) => left.distance - right.distance);
   return ranked[0]?.one;
 }

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { isInstructionShaped } from '../core/inert-text.ts';
-import { getProjectName, projectPathSpellings, relativeFile } from '../core/project.ts';
-import { redactSecrets } from '../core/redact.ts';
-import type { StatePaths } from '../core/state-paths.ts';
-import { cleanText, counted, cutText, oneLine } from '../core/text.ts';
-import type { Db } from '../database/connection.ts';
-import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
-import { isInformative } from '../lessons/errors/normalize-error.ts';
-import { readFailure } from '../lessons/failure.ts';
+import { isInstructionShaped } from '../../core/inert-text.ts';
+import { getProjectName, projectPathSpellings, relativeFile } from '../../core/project.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { cleanText, counted, cutText, oneLine } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { readDatabase, writeDatabase } from '../../hooks/store/use-database.ts';
+import { isInformative } from '../../lessons/errors/normalize-error.ts';
+import { readFailure } from '../../lessons/failure.ts';
 import {
   type ErrorEntry,
   type ErrorFilter,
@@ -17,12 +17,12 @@ import {
   resolveError,
   searchErrors,
   tellError,
-} from '../lessons/store/error-entries.ts';
-import { searchErrorKB } from '../lessons/store/error-search.ts';
-import { eraseTraces, forgetError } from '../lessons/store/forget-error.ts';
-import { sameInClones, setShared } from '../lessons/store/lesson-log.ts';
-import { withdrawLesson } from '../lessons/store/model-lessons.ts';
-import { readInput } from '../system/files.ts';
+} from '../../lessons/store/error-entries.ts';
+import { searchErrorKB } from '../../lessons/store/error-search.ts';
+import { eraseTraces, forgetError } from '../../lessons/store/forget-error.ts';
+import { sameInClones, setShared } from '../../lessons/store/lesson-log.ts';
+import { withdrawLesson } from '../../lessons/store/model-lessons.ts';
+import { readInput } from '../../system/files.ts';
 import {
   agree,
   type CliContext,
@@ -37,9 +37,9 @@ import {
   projectHere,
   subcommand,
   withState,
-} from './context.ts';
+} from '../context.ts';
+import { printJson, shownLine } from '../output.ts';
 import { printErrors, printStory, toldOf } from './error-report.ts';
-import { printJson, shownLine } from './output.ts';
 
 type ListFlags = Given<'open' | 'solved' | 'allProjects' | 'json'> &
   Given<'project', string> &

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
-import type { ClientName } from '../core/client-name.ts';
-import type { StatePaths } from '../core/state-paths.ts';
-import { writeDatabase } from '../hooks/store/use-database.ts';
-import type { Place } from '../setup/manifest.ts';
-import { type ApplyPlan, planApply } from '../suggestions/apply.ts';
-import { listEarlier } from '../suggestions/decide.ts';
-import { findSuggestions, listSuggestions, registerCached } from '../suggestions/model/store.ts';
-import type { Suggestion } from '../suggestions/model/suggestion.ts';
-import { type CliContext, type CliProject, type CliState, EXIT, fail, projectHere } from './context.ts';
-import { shownLine } from './output.ts';
+import type { ClientName } from '../../core/client-name.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { writeDatabase } from '../../hooks/store/use-database.ts';
+import type { Place } from '../../setup/manifest.ts';
+import { type ApplyPlan, planApply } from '../../suggestions/apply.ts';
+import { listEarlier } from '../../suggestions/decide.ts';
+import { findSuggestions, listSuggestions, registerCached } from '../../suggestions/model/store.ts';
+import type { Suggestion } from '../../suggestions/model/suggestion.ts';
+import { type CliContext, type CliProject, type CliState, EXIT, fail, projectHere } from '../context.ts';
+import { shownLine } from '../output.ts';
 
 /** The suggestions as the commands about them see them: numbered, picked, and planned to be applied. */
 

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
-import { ExploreAgent } from '../runs/context/agents.ts';
-import { readInput } from '../system/files.ts';
+import { ExploreAgent } from '../../runs/context/agents.ts';
+import { readInput } from '../../system/files.ts';
+import { type CliContext, subcommand } from '../context.ts';
+import { printJson } from '../output.ts';
+import { type RunsHere, withRunsHere } from '../subagents/runs-here.ts';
 import {
   AGENT_CODES,
   type AgentFlags,
@@ -12,10 +15,7 @@ import {
   withAgentOptions,
   withAgents,
 } from './agent-call.ts';
-import { type CliContext, subcommand } from './context.ts';
 import { withHandoverOptions } from './handover-options.ts';
-import { printJson } from './output.ts';
-import { type RunsHere, withRunsHere } from './subagents/runs-here.ts';
 
 const AFTER = `
 

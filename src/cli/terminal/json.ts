@@ -1,4 +1,4 @@
-import { cleanText } from '../core/text.ts';
+import { cleanText } from '../../core/text.ts';
 
 /** One JSON document, on one line without an indent: the same values, in which what could move a cursor or open a frame is written by its number. */
 export function shownJson(value: unknown, indent: 0 | 2 = 2): string {

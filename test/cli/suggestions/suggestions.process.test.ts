@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync } from 'node:fs';
-import { suggestionsCommand } from '../../src/cli/suggestions.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
-import { isoBeforeNow, rule, seedAnalysis, withDatabase } from '../support/seed.ts';
-import { HOOK, RULE, SKILL, seedSuggestion } from '../support/suggestions.ts';
-import { callHere, printed } from './call.ts';
+import { suggestionsCommand } from '../../../src/cli/suggestions/suggestions.ts';
+import { type Home, temporaryHome } from '../../support/home.ts';
+import { isoBeforeNow, rule, seedAnalysis, withDatabase } from '../../support/seed.ts';
+import { HOOK, RULE, SKILL, seedSuggestion } from '../../support/suggestions.ts';
+import { callHere, printed } from '../call.ts';
 
 const APP = '/home/dev/app';
 const own = { project: 'app', projectPath: APP };
@@ -27,7 +27,7 @@ describe('suggestions', () => {
     seedSuggestion(home, HOOK, { project: 'other', projectPath: '/home/dev/other' });
     const stdout = printed(await call(home, []));
     expect(stdout).toMatch(
-      /^1\. \[claude_md\] Use bun\n {3}s[0-9a-z]{9,11} {2}new {2}app\n {3}npm failed three times\n/,
+      /^1\. \[claude_md\] Use bun\n {3}s[0-9a-z]{9,11} {2}new {2}app\n {3}Use bun and not npm\.\n {3}npm failed three times\n/,
     );
     expect(stdout).toContain('\n2. [skill] Release\n');
     expect(stdout).toContain('all projects');

@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
-import type { ClientName } from '../core/client-name.ts';
-import { counted } from '../core/text.ts';
-import { type AgentSetting, resultString, type SubAgentResult } from '../runs/context/agents.ts';
-import { seenText } from '../runs/context/evidence.ts';
-import type { AgentKind } from '../runs/model/profile.ts';
-import { THINKING_LEVELS } from '../runs/model/run.ts';
-import { formatCount, formatDuration } from '../runs/model/stats.ts';
-import { choice, EXIT, type Given, positiveUpTo, withClientOption } from './context.ts';
-import { contextWish, type HandoverFlags, withContextHere } from './handover-options.ts';
-import { shownText } from './output.ts';
+import type { ClientName } from '../../core/client-name.ts';
+import { counted } from '../../core/text.ts';
+import { type AgentSetting, resultString, type SubAgentResult } from '../../runs/context/agents.ts';
+import { seenText } from '../../runs/context/evidence.ts';
+import type { AgentKind } from '../../runs/model/profile.ts';
+import { THINKING_LEVELS } from '../../runs/model/run.ts';
+import { formatCount, formatDuration } from '../../runs/model/stats.ts';
+import { choice, EXIT, type Given, positiveUpTo, withClientOption } from '../context.ts';
+import { shownText } from '../output.ts';
 import {
   complain,
   complainUsage,
@@ -18,8 +17,9 @@ import {
   TASK_BYTES_MAX,
   typedText,
   visibleLine,
-} from './subagents/runs-here.ts';
-import { progressOf, tellHeld } from './subagents/wait.ts';
+} from '../subagents/runs-here.ts';
+import { progressOf, tellHeld } from '../subagents/wait.ts';
+import { contextWish, type HandoverFlags, withContextHere } from './handover-options.ts';
 
 /** What `explore` and `plan` share: their options, calling an agent in the foreground, and telling its result. */
 

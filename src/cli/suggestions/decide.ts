@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { redactSecrets } from '../core/redact.ts';
-import { cutText, oneLine } from '../core/text.ts';
-import type { Db } from '../database/connection.ts';
-import { takeBackLesson } from '../lessons/store/model-lessons.ts';
-import { READING_CLIENTS } from '../setup/clients/agent-files.ts';
-import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
-import { locate, type Place } from '../setup/manifest.ts';
-import { planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
-import { carryOut, filesOf, listApplied, readAppliedLesson } from '../suggestions/decide.ts';
-import { describeDeclaration, type Suggestion } from '../suggestions/model/suggestion.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import { cutText, oneLine } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { takeBackLesson } from '../../lessons/store/model-lessons.ts';
+import { READING_CLIENTS } from '../../setup/clients/agent-files.ts';
+import { diffOf, NO_CHANGE } from '../../setup/file-plan.ts';
+import { locate, type Place } from '../../setup/manifest.ts';
+import { planLesson, planUndo, type UndoPlan } from '../../suggestions/apply.ts';
+import { carryOut, filesOf, listApplied, readAppliedLesson } from '../../suggestions/decide.ts';
+import { describeDeclaration, type Suggestion } from '../../suggestions/model/suggestion.ts';
 import {
   agree,
   type CliContext,
@@ -22,8 +22,8 @@ import {
   projectHere,
   sentence,
   withState,
-} from './context.ts';
-import { colouredDiff, printJson, shownLine, shownText, visible } from './output.ts';
+} from '../context.ts';
+import { colouredDiff, printJson, shownLine, shownText, visible } from '../output.ts';
 import { type Destination, pickSuggestion, planHere } from './suggestions-here.ts';
 
 /** The decisions on a suggestion: `apply`, `dismiss` and `undo`. */
