@@ -3,7 +3,9 @@ export function nearest(typed: string, known: readonly string[]): string | undef
   const word = typed.toLowerCase();
   const ranked = known
     .map((one) => ({ one, distance: distanceBetween(word, one.toLowerCase()) }))
-    .filter(({ one, distance }) => distance <= Math.min(DISTANCE_MAX, Math.ceil(one.length / 3)))
+    .filter(
+      ({ one, distance }) => distance <= Math.max(1, Math.min(DISTANCE_MAX, Math.floor(one.length / 3))),
+    )
     .toSorted((left, right) => left.distance - right.distance);
   return ranked[0]?.one;
 }

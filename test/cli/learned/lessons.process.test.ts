@@ -25,6 +25,19 @@ const withdraw = ({ paths, id }: ReturnType<typeof telling>) =>
   withDatabase(paths, (db) => withdrawLesson(Number(id), 'user', db));
 
 describe('lessons', () => {
+  test('lists those of another project by its path, and of all by "all"', async () => {
+    using home = telling();
+    const of = async (project: string, cwd: string) => {
+      const here = { env: { HOME: home.path }, cwd };
+      const { stdout } = await callHere(lessonsCommand, ['--project', project, '--json'], here);
+      const { project: path, lessons } = JSON.parse(stdout) as { project: string | null; lessons: unknown[] };
+      return [path, lessons.length];
+    };
+    expect(await of(PROJECT, '/')).toEqual([PROJECT, 1]);
+    expect(await of('all', '/')).toEqual([null, 1]);
+    expect(await of('/', PROJECT)).toEqual(['/', 0]);
+  });
+
   test('lists what is told, where it stands and why, with how often it was told and failed', async () => {
     using home = telling();
     const text = printed(await lessons(home, []));

@@ -121,7 +121,12 @@ describe('a run that is named', () => {
   });
 
   const usages = {
-    ...{ info: '<id|#>', log: '<id|#> [limit] [tools]', stop: '<id|#|all [--project]>', retry: '<id|#>' },
+    ...{
+      info: '<id|#>',
+      log: '<id|#> [limit] [tools]',
+      stop: '<id|#|all [--all-sessions]>',
+      retry: '<id|#>',
+    },
     ...{ send: '<id|#> <message>', wait: '<id|#|all>', dismiss: '<id|#|all>', spawn: '[options] TASK' },
   };
   for (const [name, usage] of Object.entries(usages)) {

@@ -34,6 +34,45 @@ describe('suggestions', () => {
     expect(stdout).not.toContain('generated');
   });
 
+  test('show tells the whole of one, what would be written where, and what to do', async () => {
+    using home = temporaryHome();
+    mkdirSync(`${home.path}/app`);
+    const here = { project: 'app', projectPath: `${home.path}/app` };
+    const { id } = seedSuggestion(home, SKILL, here);
+    seedSuggestion(home, RULE, here);
+    const before = existsSync(`${home.path}/app/.claude`);
+    const stdout = printed(await call(home, ['show', '2'], `${home.path}/app`));
+    for (const part of [
+      '[skill] Release\n',
+      `${id} · app · waits for your decision · proposed `,
+      '\nSkill "release-it"\n  1. Run the tests.\n  2. Set the tag $ARGUMENTS.\n',
+      '\nEvidence\n  asked for five times\n',
+      `\nApplying it\n--- /dev/null\n+++ ${home.path}/app/.claude/skills/release-it/SKILL.md\n`,
+      `\nDecide\n  self-generation apply ${id} `,
+      `  self-generation dismiss ${id} --why "…" `,
+    ])
+      expect(stdout).toContain(part);
+    expect(existsSync(`${home.path}/app/.claude`)).toBe(before);
+    const asJson = JSON.parse(printed(await call(home, ['show', id, '--json'], `${home.path}/app`)));
+    expect(asJson).toMatchObject({ id, text: SKILL.action, effect: { refused: null } });
+    expect(asJson.effect.diff).toContain('+1. Run the tests.');
+  });
+
+  test('show says why one cannot be applied, and of one that was decided on what takes that back', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, RULE, { project: 'gone', projectPath: '/nowhere/gone' });
+    const stdout = printed(await call(home, ['show', id]));
+    expect(stdout).toContain('\nIt cannot be applied\n  its project "/nowhere/gone" is no directory');
+    expect(stdout).not.toContain(`apply ${id}`);
+    withDatabase(home.paths, (db) =>
+      db.sqlite.run("UPDATE suggestions SET status = 'dismissed', why = 'we use npm' WHERE id = ?", id),
+    );
+    const decided = printed(await call(home, ['show', id]));
+    expect(decided).toContain('\nDismissed because\n  we use npm\n');
+    expect(decided).toContain(`  self-generation undo ${id} `);
+    expect((await call(home, ['show', 'nosuch'])).code).toBe(3);
+  });
+
   test('prints everything as JSON', async () => {
     using home = temporaryHome();
     const { id, ts } = seedSuggestion(home, RULE, own);
