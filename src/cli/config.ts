@@ -107,9 +107,10 @@ function list({ values, flags, context }: ConfigFile): void {
   const { config, problems } = parseConfig(values);
   if (flags.json) printJson({ config, problems }, context);
   if (flags.json) return;
-  const table = newTable(['setting', 'value', 'default', 'meaning'], context);
+  const table = newTable(['setting', 'value', 'meaning'], context);
   for (const { key, default: standard, description } of CONFIG_FIELDS) {
-    table.push([key, JSON.stringify(readPath(config, key)), JSON.stringify(standard), description]);
+    const [value, usual] = [JSON.stringify(readPath(config, key)), JSON.stringify(standard)];
+    table.push([key, value === usual ? value : `${value} (default ${usual})`, description]);
   }
   context.stdout(`${table.toString()}\n`);
   for (const { key, message } of problems) context.stderr(`warning: ${key}: ${message}\n`);

@@ -38,9 +38,12 @@ export async function printStatusLine(context: CliContext, readSoon: typeof read
 /** Where the session was started; undefined where nothing that says so comes in at once. */
 async function sessionDirectory(readSoon: typeof readInputSoon): Promise<string | undefined> {
   if (process.stdin.isTTY) return undefined;
-  const late = Bun.sleep(2 * INPUT_WITHIN_MS).then(() => undefined);
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), 2 * INPUT_WITHIN_MS);
   const text = await Promise.race([readSoon(INPUT_BYTES_MAX, INPUT_WITHIN_MS), late]);
-  process.stdin.destroy(); // Whoever leaves it open must not keep this process.
+  // Neither the rest of the time nor an input that nobody ends must keep this process.
+  clearTimeout(timer);
+  process.stdin.destroy();
   const session = asRecord(parseJson(text ?? ''));
   const workspace = readRecord(session, 'workspace');
   return (

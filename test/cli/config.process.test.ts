@@ -34,7 +34,7 @@ describe('config list', () => {
     for (const { key, description } of CONFIG_FIELDS) {
       expect(lines.find((line) => line.startsWith(`${key} `))).toContain(description);
     }
-    expect(lines.find((line) => line.startsWith('language '))).toMatch(/"en" +"ko"/);
+    expect(lines.find((line) => line.startsWith('language '))).toContain('"en" (default "ko")');
     expect(await config(home)).toEqual(said(stdout));
   });
 

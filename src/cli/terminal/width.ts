@@ -32,10 +32,14 @@ export type Cells = {
 const GAP = '  ';
 /** A column is not made narrower than this; where there is still too little room, each row becomes a block of lines. */
 const COLUMN_WIDTH_MIN = 10;
+/** The words of the first column stay whole up to this: they are what the row is about, such as the name of a setting. */
+const NAME_WIDTH_MAX = 50;
 
 /** The lines of the table: not wider than so many columns, and nothing left out. */
 export function tableLines({ rows, right = [] }: Cells, columns: number): string[] {
-  const widths = fittingWidths(naturalWidths(rows), columns);
+  const [name = 0] = widestOf(rows, (cell) => cell.split(' '));
+  const nameWidth = Math.max(COLUMN_WIDTH_MIN, Math.min(NAME_WIDTH_MAX, name));
+  const widths = fittingWidths(widestOf(rows), nameWidth, columns);
   if (widths === undefined) return blockLines(rows, columns);
   return rows.flatMap((row) => {
     const cells = row.map((cell, at) => linesOf(cell, widths[at] ?? 0));
@@ -49,21 +53,27 @@ export function tableLines({ rows, right = [] }: Cells, columns: number): string
   });
 }
 
-function naturalWidths(rows: Cells['rows']): number[] {
+/** The width of the widest part of each column. */
+function widestOf(rows: Cells['rows'], parts = (cell: string) => [cell]): number[] {
   const widths: number[] = [];
   for (const row of rows)
-    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, Bun.stringWidth(cell));
+    for (const [at, cell] of row.entries())
+      widths[at] = Math.max(widths[at] ?? 0, ...parts(cell).map((part) => Bun.stringWidth(part)));
   return widths;
 }
 
 /** What is too much is taken from the widest columns; undefined where that would leave too little of them. */
-function fittingWidths(natural: readonly number[], columns: number): number[] | undefined {
+function fittingWidths(natural: readonly number[], nameWidth: number, columns: number): number[] | undefined {
   const widths = [...natural];
   const room = columns - GAP.length * (widths.length - 1);
+  const spare = (at: number) => {
+    const width = widths[at] ?? 0;
+    return width > (at === 0 ? nameWidth : COLUMN_WIDTH_MIN) ? width : 0;
+  };
   for (let sum = widths.reduce((one, other) => one + other, 0); sum > room; sum--) {
-    const widest = Math.max(...widths);
-    if (widest <= COLUMN_WIDTH_MIN) return undefined;
-    widths[widths.indexOf(widest)] = widest - 1;
+    const at = [...widths.keys()].reduce((one, other) => (spare(other) > spare(one) ? other : one), 0);
+    if (spare(at) === 0) return undefined;
+    widths[at] = (widths[at] ?? 0) - 1;
   }
   return widths;
 }
