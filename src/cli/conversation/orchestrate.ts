@@ -25,7 +25,7 @@ import {
 } from '../subagents/runs-here.ts';
 import { PERMISSIONS } from '../subagents/spawn.ts';
 import { shownJson } from '../terminal/json.ts';
-import { followSaid } from './run.ts';
+import { followSaid, leaveStream } from './run.ts';
 import { watchOrchestration } from './watch.ts';
 
 type Flags = Given<'json' | 'explain' | 'direct' | 'pipeline'> &
@@ -182,8 +182,9 @@ async function goOn(one: Orchestration, flags: Flags, here: RunsHere): Promise<v
   };
   const { ended, isStopped } = await watched(id, { onSingle }, here);
   if (ended === null) {
-    context.stderr(`left; "${PROGRAM} orchestrate --continue ${number}" goes on with it\n`);
-    return context.setExitCode(EXIT.interrupted);
+    const next = `"${PROGRAM} orchestrate --continue ${number}" goes on with it`;
+    if (!isJson) context.stderr(`left; ${next}\n`);
+    return leaveStream('The orchestration was left', next, here);
   }
   if (said?.status === 'accepted') return followSaid(said, here);
   const { state, text } = ended;

@@ -19,6 +19,7 @@ import {
   type CliContext,
   choice,
   EXIT,
+  failWith,
   type Given,
   limitUpTo,
   PROGRAM,
@@ -207,11 +208,17 @@ export async function followSaid(answer: Said, here: RunsHere): Promise<void> {
       context.setExitCode(interrupts > 0 ? EXIT.interrupted : outcomeCode([found]));
       show.end(found);
       advanceMemory({ id: answer.conversationId }, requester, world);
-    } else if (interrupts > 0) context.setExitCode(EXIT.interrupted);
+    } else if (interrupts > 0) leaveStream('The answer was left', '"queue" shows whether it goes on', here);
   } finally {
     show.stop();
     release();
   }
+}
+
+/** Ends what somebody has left by Ctrl-C; a stream of JSON with the line that says so. */
+export function leaveStream(what: string, next: string, { context, isJson }: RunsHere): void {
+  context.setExitCode(EXIT.interrupted);
+  if (isJson) failWith({ exitCode: EXIT.interrupted, message: `${what}.`, hint: `${next}.` }, context);
 }
 
 const HELD_TOLD_MS = 2000;

@@ -10,6 +10,7 @@ import { readRuns } from '../../runs/store/rows.ts';
 import { type CliContext, EXIT, type Given, newCommand, PROGRAM } from '../context.ts';
 import { newTable, shortened, shownText } from '../output.ts';
 import { answer, complain, type RunsHere, safeText, withRunsHere } from '../subagents/runs-here.ts';
+import { leaveStream } from './run.ts';
 import { watchOrchestration } from './watch.ts';
 
 type WorklogFlags = Given<'json' | 'list' | 'watch'>;
@@ -121,7 +122,7 @@ async function watchToItsEnd({ id, number }: Orchestration, here: RunsHere): Pro
     watch.stop();
     release();
   }
-  if (isLeft) context.setExitCode(EXIT.interrupted);
+  if (isLeft) leaveStream('The worklog was left', '"worklog --watch" shows it again', here);
 }
 
 function missing(number: number | undefined, all: readonly Orchestration[]): string {

@@ -261,16 +261,18 @@ describe('run', () => {
     expect(readFileSync(file, 'utf8')).toContain('[assistant] ⏹️ [interrupted]');
   });
 
-  test('a second Ctrl-C leaves at once', async () => {
+  test('a second Ctrl-C leaves at once, and JSON ends with a line that says so', async () => {
     await using here = talkHome();
     const note = `${here.home.path}/note`;
-    const child = here.start(['run', `[[note ${note}]] [[ignore-term]] [[hang]]`]);
+    const child = here.start(['run', '--json', `[[note ${note}]] [[ignore-term]] [[hang]]`]);
     await here.until('it works', () => existsSync(note) && here.said()[0]?.state === 'running');
     await Bun.sleep(300);
     child.kill('SIGINT');
     await here.until('the stop is stored', () => here.said()[0]?.stop !== null);
     child.kill('SIGINT');
+    const lines = (await child.stdout.text()).trimEnd().split('\n');
     expect(await child.exited).toBe(130);
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ type: 'error', error: { code: 'interrupted' } });
     expect(isTerminal(here.said()[0]?.state ?? 'success')).toBe(false);
   });
 });
