@@ -239,7 +239,9 @@ describe('plans that were made', () => {
     const words = [BINARY, 'plan', 'show', id, '--version', '1'];
     const first = await runProgram(words, { home: here.home.path, cwd: here.project, env });
     expect(first.stdout).toContain('version 1 of 2');
-    expect((await call(here, ['list'])).stdout).toMatch(new RegExp(`\\n${id} +draft +2 +(?:just now|\\d+ s ago) +\\[\\[`));
+    expect((await call(here, ['list'])).stdout).toMatch(
+      new RegExp(`\\n${id} +draft +2 +(?:just now|\\d+ s ago) +\\[\\[`),
+    );
     const { code, stdout } = await call(here, ['approve', id.slice(0, 4)]);
     expect(code).toBe(0);
     expect(stdout).toContain(`Plan ${id} is approved: `);

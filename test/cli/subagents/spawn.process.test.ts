@@ -37,7 +37,8 @@ describe('subagents spawn', () => {
 
   test('writes down every option', async () => {
     using shelf = shelfWithClients();
-    const options = '--client codex --model made-1 --thinking low --timeout 10m --label docs --cleanup delete';
+    const options =
+      '--client codex --model made-1 --thinking low --timeout 10m --label docs --cleanup delete';
     const words = ['spawn', ...options.split(' '), '--worktree', 'auto', 'task'];
     const { runId } = await shelf.json<Accepted>(words);
     expect(shelf.write((db) => getRun(runId, db)?.run)).toMatchObject({
