@@ -10,7 +10,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pc from 'picocolors';
-import { cutToWidth } from '../src/cli/output.ts';
+import { cutToWidth } from '../src/cli/terminal/width.ts';
 import { Clock, Transcript } from '../test/support/transcripts.ts';
 
 const BINARY = join(import.meta.dir, '..', 'dist', 'self-generation');

@@ -341,7 +341,12 @@ describe('rule 7: texts of others leave through core/inert-text.ts', () => {
       ]),
     );
     const cleaning = filesWith(CLEANED).filter((file) => file.startsWith('cli/'));
-    expect(cleaning).toEqual(['cli/decide.ts', 'cli/errors.ts', 'cli/output.ts']);
+    expect(cleaning).toEqual([
+      'cli/learned/errors.ts',
+      'cli/output.ts',
+      'cli/suggestions/decide.ts',
+      'cli/terminal/json.ts',
+    ]);
   });
 
   test('reports another place', () => {

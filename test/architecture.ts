@@ -63,7 +63,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
       'runs',
       'prune',
     ],
-    ...['clients', ...LEARNING, 'commander', 'picocolors', 'cli-table3'],
+    ...['clients', ...LEARNING, 'commander', 'picocolors'],
   ],
   'main.ts': ['hooks'],
   'node.ts': ['hooks', 'lessons/store/error-search.ts'],

@@ -57,9 +57,13 @@ export function collectAnalysisData(
   const filter: EventFilter = { since, ...(scope.path !== null && { projectPath: scope.path }) };
   const prompts = queryEvents({ ...filter, type: 'prompt', limit: PROMPTS_MAX }, db).reverse();
   const toolUses = queryEvents({ ...filter, type: 'tool_use', limit: TOOL_USES_MAX }, db).reverse();
-  const uses = skillUses(scope, beginning(STALE_DAYS, now), db);
-  // That a global skill is not used here does not make it stale.
-  const ownSkills = skills.filter((skill) => scope.kind === 'all' || skill.scope === 'project');
+  const staleSince = beginning(STALE_DAYS, now);
+  const uses = skillUses(scope, staleSince, db);
+  // That a global skill is not used here does not make it stale, nor that a new one was not used yet.
+  const ownSkills = skills.filter(
+    (skill) =>
+      (scope.kind === 'all' || skill.scope === 'project') && skill.changedMs < Date.parse(staleSince),
+  );
   return {
     prompts: prompts
       .filter((prompt) => typeof prompt.text === 'string' && prompt.text !== '[REDACTED]')

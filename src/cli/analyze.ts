@@ -10,19 +10,22 @@ import {
 } from '../analysis/analyze.ts';
 import { ANSWER_LENGTH_MAX } from '../analysis/answer.ts';
 import { type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
-import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
+import type { ClientName } from '../core/client-name.ts';
 import { reasonOf } from '../core/guards.ts';
 import { writeDatabase } from '../hooks/store/use-database.ts';
 import {
   type CliContext,
   type CliState,
-  choice,
   EXIT,
   fail,
+  failWith,
   findRecordedScope,
   type Given,
   newCommand,
+  PROJECT_OPTION,
   positiveUpTo,
+  sentence,
+  withClientOption,
   withState,
 } from './context.ts';
 import { printJson, shownLine } from './output.ts';
@@ -30,7 +33,7 @@ import { printJson, shownLine } from './output.ts';
 type Flags = Given<'dryRun' | 'sessionEnd' | 'json'> &
   Given<'project' | 'model' | 'answer', string> &
   Given<'days' | 'budget', number> &
-  Given<'cli', ClientName>;
+  Given<'client', ClientName>;
 
 const EXAMPLES = `
 Nothing is sent before you call this (or switch lessons.model or analysisOnSessionEnd on), and what is sent is what
@@ -43,7 +46,7 @@ Examples:
   $ self-generation analyze --dry-run            print what would leave this machine, send nothing
   $ self-generation analyze                      this project, the last 7 days
   $ self-generation analyze --project all --days 30
-  $ self-generation analyze --cli codex --model gpt-5.5
+  $ self-generation analyze --client codex --model gpt-5.5
   $ self-generation analyze --budget 0.20        at most 0.20 USD, where the client can be told
   $ self-generation analyze --answer answer.json use an answer obtained elsewhere, and send nothing
   $ self-generation suggestions                  what came of it
@@ -56,11 +59,10 @@ const BUDGET_USD_MAX = 1000;
 /** `analyze`: asks a model what could be learned from the log. */
 export function analyzeCommand(context: CliContext): Command {
   const answer = 'take the answer to what --dry-run prints from a file, and send nothing';
-  return newCommand('analyze', context)
+  return withClientOption(newCommand('analyze', context), 'the program that asks the model')
     .description('ask a model for lessons, rules, skills and hooks that the log suggests')
     .option('--days <N>', 'how many days of the log, and today', positiveUpTo(DAYS_MAX))
-    .option('--project <P>', 'a project by its path or name, or "all"; otherwise the one you are in')
-    .addOption(choice('--cli <NAME>', 'the program that asks the model', CLIENT_NAMES))
+    .option(...PROJECT_OPTION)
     .option('--model <NAME>', 'the model')
     .option('--budget <USD>', 'what this analysis may cost', positiveUpTo(BUDGET_USD_MAX))
     .addOption(new Option('--answer <FILE>', answer).conflicts('dryRun'))
@@ -79,7 +81,7 @@ async function run(flags: Flags, { paths, config }: CliState, context: CliContex
   const options: AnalyzeOptions = {
     ...{ env, paths, config, scope, now },
     days: flags.days ?? config.analysisDays,
-    cli: flags.cli ?? config.analysisCli,
+    cli: flags.client ?? config.analysisCli,
     model: flags.model,
     budgetUsd: flags.budget,
     trigger: flags.sessionEnd ? 'session-end' : 'command',
@@ -121,7 +123,7 @@ function printDryRun(options: AnalyzeOptions, { json }: Flags, context: CliConte
     printJson({ cli, bytes, promptCount, prompt: text }, context);
     return;
   }
-  context.stdout(text);
+  context.verbatim(text);
   if (!isEnough) context.stderr(`${tooLittle(promptCount, options)}\n`);
   else context.stderr(`\n${bytes} bytes; nothing was sent. Without --dry-run this goes to ${cli}.\n`);
 }
@@ -135,17 +137,18 @@ function tooLittle(promptCount: number, { config }: AnalyzeOptions): string {
 
 function report(outcome: AnalyzeOutcome, options: AnalyzeOptions, { json }: Flags, context: CliContext) {
   const { kind } = outcome;
-  if (json) {
-    printJson(outcome, context);
-    if (kind === 'refused') context.setExitCode(EXIT.limit);
-    if (kind === 'failed') context.setExitCode(EXIT.failed);
-  } else if (kind === 'done') printDone(outcome, options.scope, context);
-  else if (kind === 'insufficient') context.stdout(`${tooLittle(outcome.promptCount, options)}\n`);
-  else if (kind === 'refused') fail(context, EXIT.limit, `analyse now: ${refusal(outcome)}`);
-  else {
-    const reason = `${shownLine(outcome.reason)}. "self-generation status" keeps the record`;
-    fail(context, EXIT.failed, `analyse: ${reason}`);
+  if (kind === 'refused') {
+    const message = `Cannot analyse now: ${refusal(outcome)}.`;
+    failWith({ exitCode: EXIT.limit, message }, context, { report: outcome });
   }
+  if (kind === 'failed') {
+    const message = `Cannot analyse: ${sentence(shownLine(outcome.reason))}`;
+    const hint = '"self-generation status" keeps the record.';
+    failWith({ exitCode: EXIT.failed, message, hint }, context, { report: outcome });
+  }
+  if (json) printJson(outcome, context);
+  else if (kind === 'done') printDone(outcome, options.scope, context);
+  else context.stdout(`${tooLittle(outcome.promptCount, options)}\n`);
 }
 
 function refusal(refused: Extract<AnalyzeOutcome, { kind: 'refused' }>): string {

@@ -18,10 +18,12 @@ import {
   EXIT,
   fail,
   keepFromAgent,
+  PROGRAM,
   subcommand,
   withState,
 } from './context.ts';
-import { newTable, printJson } from './output.ts';
+import { newTable, printJson, shownLine } from './output.ts';
+import { nearest } from './terminal/nearest.ts';
 
 type Flags = { readonly json?: true };
 /** The settings as a command found them. `isJson`: the file is plain JSON, so writing it anew loses nothing. */
@@ -51,7 +53,8 @@ export function configCommand(context: CliContext): Command {
   const add = (name: string, description: string, call: string, act: Act) => {
     const perform = (flags: Flags, ...words: string[]) =>
       withFile(flags, (file) => act(file, ...words), context);
-    return subcommand(`config ${name}`, { description, calls: [call] }, context, perform);
+    const codes = name === 'list' ? [0, 1, 2] : [0, 1, 2, 3];
+    return subcommand(`config ${name}`, { description, calls: [call], codes }, context, perform);
   };
   group.addCommand(add('list', 'print all settings', '', list));
   group.addCommand(add('get', 'print one setting', 'language', ofField(get)).argument('<key>'));
@@ -68,8 +71,14 @@ function ofField(act: (file: ConfigFile, field: ConfigField, text: string) => vo
   return (file, key = '', text = '') => {
     const field = CONFIG_FIELDS.find((one) => one.key === key);
     if (field !== undefined) return act(file, field, text);
-    const known = CONFIG_FIELDS.map((one) => one.key).join(', ');
-    return fail(file.context, EXIT.notFound, `find the setting "${key}". Settings are: ${known}`);
+    const meant = nearest(
+      key,
+      CONFIG_FIELDS.flatMap((one) => [one.key, one.key.split('.').at(-1) ?? '']),
+    );
+    const named = CONFIG_FIELDS.find((one) => one.key === meant || one.key.endsWith(`.${meant}`));
+    const question = named === undefined ? '' : `Did you mean ${named.key}? `;
+    const what = `find the setting "${shownLine(key)}": there is none of this name`;
+    return fail(file.context, EXIT.notFound, what, `${question}"${PROGRAM} config list" shows all`);
   };
 }
 
@@ -98,9 +107,10 @@ function list({ values, flags, context }: ConfigFile): void {
   const { config, problems } = parseConfig(values);
   if (flags.json) printJson({ config, problems }, context);
   if (flags.json) return;
-  const table = newTable(['setting', 'value', 'default', 'meaning'], context);
+  const table = newTable(['setting', 'value', 'meaning'], context);
   for (const { key, default: standard, description } of CONFIG_FIELDS) {
-    table.push([key, JSON.stringify(readPath(config, key)), JSON.stringify(standard), description]);
+    const [value, usual] = [JSON.stringify(readPath(config, key)), JSON.stringify(standard)];
+    table.push([key, value === usual ? value : `${value} (default ${usual})`, description]);
   }
   context.stdout(`${table.toString()}\n`);
   for (const { key, message } of problems) context.stderr(`warning: ${key}: ${message}\n`);
@@ -108,7 +118,8 @@ function list({ values, flags, context }: ConfigFile): void {
 
 function get({ values, flags, context }: ConfigFile, { key }: ConfigField): void {
   const value = readPath(parseConfig(values).config, key);
-  context.stdout(`${JSON.stringify(flags.json ? { key, value } : value)}\n`);
+  if (flags.json) printJson({ key, value }, context);
+  else context.stdout(`${typeof value === 'string' ? shownLine(value) : JSON.stringify(value)}\n`);
 }
 
 function set(file: ConfigFile, field: ConfigField, text: string): void {
@@ -147,7 +158,7 @@ function checkWritable({ paths, isJson, context }: ConfigFile, action: string): 
 function print({ values, flags, context }: ConfigFile, key: string): void {
   const value = readPath(parseConfig(values).config, key);
   const note = readPath(values, key) === undefined ? ' (the default)' : '';
-  if (flags.json) context.stdout(`${JSON.stringify({ key, value })}\n`);
+  if (flags.json) printJson({ key, value }, context);
   else context.stdout(`${key} = ${JSON.stringify(value)}${note}\n`);
 }
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type pc from 'picocolors';
 import { ALL_PROJECTS, type AnalysisScope, isAnythingRecorded } from '../analysis/data.ts';
+import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRepository, projectPathSpellings } from '../core/project.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
@@ -11,15 +11,22 @@ import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { type Config, loadConfig } from '../settings/hook-settings.ts';
 import { isRecorded, type KnownProject, listProjects } from '../setup/inspect-store.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
+import { nearest } from './terminal/nearest.ts';
+import { type Problem, problemJson } from './terminal/problem.ts';
 
 /** The world as a command sees it: everything that it reads or changes beside files comes in here. */
 export type CliContext = {
   readonly env: Environment;
   readonly platform: string;
+  /** Whole lines in our words: on a terminal, those that are wider than it are broken between words. */
   readonly stdout: (text: string) => void;
+  /** What is printed just as it is: texts of others with their own lines, patches, and what moves the cursor. */
+  readonly verbatim: (text: string) => void;
   /** Resolves when all of that is written; false if standard output could not be written. */
   readonly written: () => Promise<boolean>;
   readonly stderr: (text: string) => void;
+  /** `--json` was given: an error is printed as JSON then, see problemJson(), and standard error does not repeat it. */
+  readonly isJson: boolean;
   /** Replaces the line of progress on a terminal, nowhere else; an empty text removes it. Cut to the terminal's width. */
   readonly progress: (text: string) => void;
   /** Whether that line is seen: standard error is a terminal. */
@@ -68,20 +75,37 @@ export const EXIT = {
 export const NO_HOME = 'HOME is not set to an absolute path. Set it and run again';
 
 /**
- * A command that talks through the context and never ends the process. A wrong call sets exit code 2 and then throws
- * commander's CommanderError, as asking for `--help` does without an exit code: the caller of parse() catches it. `path` is
- * how the command is called, for example `config get`.
+ * A command that talks through the context and never ends the process. A wrong call sets the exit code `usageCode` and then
+ * throws commander's CommanderError, as asking for `--help` does without an exit code: the caller of parse() catches it.
+ * `path` is how the command is called, for example `config get`.
  */
-export function newCommand(path: string, context: CliContext): Command {
-  const isRoot = path === PROGRAM;
+export function newCommand(path: string, context: CliContext, usageCode: number = EXIT.usage): Command {
+  const see = seeHelp(path);
   return new Command(path.slice(path.lastIndexOf(' ') + 1))
-    .configureOutput({ writeOut: context.stdout, writeErr: context.stderr })
+    .configureOutput({
+      writeOut: context.stdout,
+      writeErr: (text) => context.isJson || context.stderr(text),
+      getOutHelpWidth: () => context.screen()?.columns || HELP_COLUMNS,
+    })
     .helpOption('-h, --help', 'show help')
-    .showHelpAfterError(`See "${isRoot ? PROGRAM : `${PROGRAM} ${path}`} --help".`)
+    .showHelpAfterError(see)
     .exitOverride((error) => {
-      if (error.exitCode !== 0) context.setExitCode(EXIT.usage);
+      if (error.exitCode === 0) throw error;
+      const [, message = error.message, meant] = COMMANDER_SAYS.exec(error.message) ?? [];
+      const hint = meant === undefined ? see : `${meant} ${see}`;
+      if (context.isJson) context.stdout(problemJson({ exitCode: usageCode, message, hint }));
+      context.setExitCode(usageCode);
       throw error;
     });
+}
+
+const HELP_COLUMNS = 80;
+/** `error: unknown option '--loud'`, and on a line of its own `(Did you mean --load?)`. */
+const COMMANDER_SAYS = /^(?:error: )?(.*?)(?:\n\((Did you mean .*)\))?$/s;
+
+/** Where to read on after a wrong call. `path`: how the command is called. */
+export function seeHelp(path: string): string {
+  return `See "${path === PROGRAM ? PROGRAM : `${PROGRAM} ${path}`} --help".`;
 }
 
 /** A command with commands below it; called with none of them it lists. */
@@ -102,14 +126,24 @@ export function commandGroup<Flags>(
     if (word === undefined) return list(flags);
     const known = group.commands.map((command) => command.name());
     const words = `${known.slice(0, -1).join(', ')} or ${known.at(-1)}`;
-    return group.error(`error: unknown command '${name} ${word}': it is ${words}`);
+    const meant = nearest(word, known);
+    const question = meant === undefined ? '' : `\n(Did you mean ${name} ${meant}?)`;
+    return group.error(`error: unknown command '${name} ${word}': it is ${words}${question}`);
   });
 }
 
-/** A command of a group, with its `calls` as examples; the group's flags are its own as well. */
+/**
+ * A command of a group, with its `calls` as examples; the group's flags are its own as well. `after`: the rest of its help,
+ * where it is more than the `codes` with which the command may end.
+ */
 export function subcommand<Flags, Words extends unknown[]>(
   path: string,
-  { description, calls, after = '' }: { description: string; calls: readonly string[]; after?: string },
+  {
+    description,
+    calls,
+    codes = [0, EXIT.failed, EXIT.usage],
+    after = `\n\n${exitCodes(codes)}`,
+  }: { description: string; calls: readonly string[]; codes?: readonly number[]; after?: string },
   context: CliContext,
   act: (flags: Flags, ...words: Words) => void | Promise<void>,
 ): Command {
@@ -123,6 +157,20 @@ export function subcommand<Flags, Words extends unknown[]>(
   );
 }
 
+const MEANINGS: Readonly<Record<number, string>> = {
+  0: 'done',
+  1: 'failed',
+  2: 'wrong usage',
+  3: 'not found',
+  4: 'forbidden',
+  5: 'limit reached',
+};
+
+/** How a help says with what a command ends. */
+export function exitCodes(codes: readonly number[]): string {
+  return `Exit codes: ${codes.map((code) => `${code} ${MEANINGS[code]}`).join(', ')}.`;
+}
+
 /** What a command may be called with: each flag of this type where it was given. */
 export type Given<Flag extends string, Value = true> = Readonly<Partial<Record<Flag, Value>>>;
 
@@ -130,6 +178,25 @@ export type Given<Flag extends string, Value = true> = Readonly<Partial<Record<F
 export function choice(flags: string, description: string, words: readonly string[]): Option {
   return new Option(flags, description).choices([...words]);
 }
+
+/** An option as it was called before, which is the same as `name` and is in no help. */
+export function alias(option: Option, name: string): Option {
+  option.attributeName = () => name;
+  return option.hideHelp();
+}
+
+/** Adds `--client`, which was `--cli` once, and is in the flags as `client`. */
+export function withClientOption(command: Command, description: string): Command {
+  return command
+    .addOption(choice('--client <NAME>', description, CLIENT_NAMES))
+    .addOption(alias(choice('--cli <NAME>', description, CLIENT_NAMES), 'client'));
+}
+
+/** The option that names another project than the one that the user is in, as findScope() reads it. */
+export const PROJECT_OPTION = [
+  '--project <P>',
+  'a project by its path or name, or "all"; otherwise the one you are in',
+] as const;
 
 /** Reads a number behind an option, above 0. */
 export function positiveUpTo(most: number): (text: string) => number {
@@ -176,24 +243,45 @@ export function keepFromAgent(action: string, words: string, context: CliContext
   if (objection !== undefined) fail(context, EXIT.failed, `${action}: ${objection}`);
 }
 
-/** Whether the user wants it, by --yes or when asked; says so when not. `todo`: what --yes is for, as in "apply this". */
-export async function isAgreed(
+/**
+ * Ends the command unless the user wants it, by --yes or when asked. `todo`: what --yes is for, as in "apply this"; `report`:
+ * what is known by then, for JSON.
+ */
+export async function agree(
   question: string,
   todo: string,
-  { yes, json }: { readonly yes?: true; readonly json?: true },
+  { yes, report = {} }: { readonly yes: true | undefined; readonly report?: object },
   context: CliContext,
-): Promise<boolean> {
-  if (yes) return true;
-  if (!json && context.isInteractive && (await context.confirm(question))) return true;
-  context.setExitCode(EXIT.failed);
-  if (!json && context.isInteractive) context.stdout('Nothing was changed.\n');
-  else if (!json) context.stderr(`Nothing was changed: nobody can be asked here. Pass --yes to ${todo}.\n`);
-  return false;
+): Promise<void> {
+  const canAsk = context.isInteractive && !context.isJson;
+  if (yes || (canAsk && (await context.confirm(question)))) return;
+  if (canAsk) context.stdout('Nothing was changed.\n');
+  if (canAsk) endCommand(EXIT.failed, context);
+  const message = 'Nothing was changed: nobody can be asked here.';
+  const problem = { exitCode: EXIT.failed, message, hint: `Pass --yes to ${todo}.` };
+  failWith(problem, context, { mark: '', report: { kind: 'not-confirmed', ...report } });
 }
 
-/** Ends the command with `error: Cannot <what>.` on standard error, and the exit code. */
-export function fail(context: CliContext, exitCode: number, what: string): never {
-  context.stderr(`error: Cannot ${what}.\n`);
+/** Ends the command with `Cannot <what>. <hint>.`, as text or as JSON, and the exit code. */
+export function fail(context: CliContext, exitCode: number, what: string, hint?: string): never {
+  const problem = { exitCode, message: sentence(`Cannot ${what}`), hint: hint && sentence(hint) };
+  return failWith(problem, context);
+}
+
+/** With the full stop that ends it. */
+export function sentence(text: string): string {
+  return /[.?!]$/.test(text) ? text : `${text}.`;
+}
+
+/** Ends the command with what went wrong: on standard error behind the mark, or as JSON, with the report beside it. */
+export function failWith(
+  problem: Problem,
+  context: CliContext,
+  { mark = 'error: ', report = {} }: { readonly mark?: string; readonly report?: object } = {},
+): never {
+  const { exitCode, message, hint } = problem;
+  if (context.isJson) context.stdout(problemJson(problem, report));
+  else context.stderr(`${mark}${message}${hint === undefined ? '' : ` ${hint}`}\n`);
   return endCommand(exitCode, context);
 }
 
@@ -201,28 +289,6 @@ export function fail(context: CliContext, exitCode: number, what: string): never
 export function endCommand(exitCode: number, context: CliContext): never {
   context.setExitCode(exitCode);
   throw new CommanderError(exitCode, 'ended', '');
-}
-
-/** Asks a question on the terminal that is answered with y or n; everything else, the end of the input too, is no. */
-export async function confirmOnTerminal(question: string): Promise<boolean> {
-  return /^\s*y(?:es)?\s*$/i.test((await askOnTerminal(`${question} [y/N] `)) ?? '');
-}
-
-/** Asks for a line on the terminal; undefined at the end of the input, and upon Ctrl-C. */
-export function askOnTerminal(question: string): Promise<string | undefined> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  return new Promise((resolve) => {
-    lines.once('SIGINT', () => lines.close());
-    let answer: string | undefined;
-    lines.once('close', () => {
-      if (answer === undefined) process.stderr.write('\n'); // The question's line has not ended.
-      resolve(answer);
-    });
-    lines.question(question, (given) => {
-      answer = given;
-      lines.close();
-    });
-  });
 }
 
 /** A project as the hooks identify it. */

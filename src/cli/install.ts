@@ -27,6 +27,7 @@ import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
 import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
 import {
+  alias,
   type CliContext,
   choice,
   EXIT,
@@ -35,14 +36,14 @@ import {
   newCommand,
   objectionToAgent,
 } from './context.ts';
-import { printJson } from './output.ts';
+import { printReportJson } from './output.ts';
 import { trialWords } from './proof/words.ts';
 
 const LESSON_MODES = ['off', 'suggest', 'daily'] as const;
 
 type Flags = Given<'dryRun' | 'json'> & {
   readonly clientVersion?: string;
-  readonly analyse?: 'yes' | 'no';
+  readonly analyze?: 'yes' | 'no';
   readonly lessons?: (typeof LESSON_MODES)[number];
   readonly wake?: 'on' | 'off';
   readonly holdOut?: HoldOut;
@@ -58,7 +59,7 @@ Examples:
   $ self-generation install --client-version 2.1.328   do not ask "claude --version"
   $ self-generation install --lessons suggest          a model writes lessons once a day; they wait for you
   $ self-generation install --lessons daily            and agents are told at once those whose commands ran here
-  $ self-generation install --analyse yes              analyse the log after every session
+  $ self-generation install --analyze yes              analyse the log after every session
   $ self-generation install --hold-out trial           find out whether telling lessons helps
   $ self-generation install --wake off                 results of background runs wait for your next prompt
   $ self-generation install --hooks=per-call           hand each call to a hook: for a client without transcripts
@@ -92,8 +93,9 @@ export function installCommand(context: CliContext): Command {
     .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
     .addOption(choice('--lessons <MODE>', 'whether a model writes lessons of what failed', LESSON_MODES))
     .addOption(
-      choice('--analyse <ANSWER>', 'whether a model may be asked after every session', ['yes', 'no']),
+      choice('--analyze <ANSWER>', 'whether a model may be asked after every session', ['yes', 'no']),
     )
+    .addOption(alias(choice('--analyse <ANSWER>', '', ['yes', 'no']), 'analyze'))
     .addOption(choice('--wake <ANSWER>', wake, ['on', 'off']))
     .addOption(choice('--hold-out <HOW>', HOLD_OUT, ['trial', 'low', 'off']))
     .addOption(choice('--hooks <MODE>', hooks, HOOK_MODES))
@@ -107,7 +109,7 @@ export function installCommand(context: CliContext): Command {
 
 async function run(flags: Flags, context: CliContext): Promise<void> {
   const { env, platform, executablePath, isCompiled, cwd, now } = context;
-  const choosesModel = flags.lessons !== undefined || flags.analyse !== undefined;
+  const choosesModel = flags.lessons !== undefined || flags.analyze !== undefined;
   if (choosesModel) keepFromAgent('choose what a model does', 'install …', context);
   if (flags.holdOut !== undefined)
     keepFromAgent('choose what agents are not told', 'install --hold-out …', context);
@@ -123,7 +125,7 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
   }
   if (mayAsk && holdOut === undefined && paths !== undefined && isUndecided(paths))
     holdOut = (await context.confirm(holdOutQuestion(paths, context))) ? 'trial' : 'off';
-  const { analyse, hooks, mcp, clientVersion } = flags;
+  const { analyze, hooks, mcp, clientVersion } = flags;
   const choices = INSTALL_CLIENTS.map((client) => [client, flags[client]] as const);
   const report = await install({
     ...{ env, platform, executablePath, isCompiled, now, run: runCommand },
@@ -136,12 +138,12 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
       holdOut,
     },
     clients: Object.fromEntries(choices.filter(([, choice]) => choice !== undefined)),
-    analysisOnSessionEnd: analyse && analyse === 'yes',
+    analysisOnSessionEnd: analyze && analyze === 'yes',
     lessonsModel: lessons,
     approves: flags.trustCodexHooks ? async () => true : mayAsk ? approver(context) : undefined,
     mcp: mcp === true ? 'all' : mcp,
   });
-  if (flags.json) printJson(report, context);
+  if (flags.json) printReportJson(report, context);
   else printReport(report, flags, context);
   if (
     report.kind === 'failed' ||
@@ -311,7 +313,7 @@ async function performUninstall(flags: UninstallFlags, context: CliContext): Pro
     return context.setExitCode(EXIT.failed);
   }
   const report = await takeAway(flags, context);
-  if (json) printJson(report, context);
+  if (json) printReportJson(report, context);
   else printUninstall(report, flags, context);
   if (report.kind === 'failed') context.setExitCode(EXIT.failed);
 }

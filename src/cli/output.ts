@@ -1,20 +1,25 @@
-import Table from 'cli-table3';
 import { inertText, withoutFrames } from '../core/inert-text.ts';
 import { cleanText, cutText } from '../core/text.ts';
-import type { CliContext } from './context.ts';
+import type { Failure } from '../setup/manifest.ts';
+import { type CliContext, EXIT, sentence } from './context.ts';
+import { shownJson } from './terminal/json.ts';
+import { problemJson } from './terminal/problem.ts';
+import { tableLines } from './terminal/width.ts';
 
-const SIDES = ['top', 'bottom', 'left', 'right'].flatMap((side) => [side, `${side}-mid`]);
-const CORNERS = ['top-left', 'top-right', 'bottom-left', 'bottom-right', 'mid', 'mid-mid'];
-const NO_LINES = Object.fromEntries([...SIDES, ...CORNERS].map((part) => [part, '']));
-
-/** A table without lines; the heading is dim where colour is wanted. */
-export function newTable(head: string[], { colours }: CliContext) {
-  return new Table({
-    head: head.map(colours.dim),
-    chars: { ...NO_LINES, middle: '  ' },
-    // Its own colours are off: it decides on them by other environment variables.
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-  });
+/**
+ * A table without lines; the heading is dim where colour is wanted. On a terminal it is as wide as that; what is read from a
+ * pipe or a file has whole lines, which other programs take apart. `right`: the columns whose cells stand at the right.
+ */
+export function newTable(
+  head: readonly string[],
+  { colours, screen }: CliContext,
+  right: readonly number[] = [],
+) {
+  const rows: string[][] = [head.map((label) => (label === '' ? '' : colours.dim(label)))];
+  return {
+    push: (row: readonly (string | number)[]) => void rows.push(row.map(String)),
+    toString: () => tableLines({ rows, right }, screen()?.columns || Number.POSITIVE_INFINITY).join('\n'),
+  };
 }
 
 /** Texts from outside are printed only by these functions: the reader may be an agent, and a terminal obeys control characters. */
@@ -30,38 +35,23 @@ export function shortened(text: string, lengthMax: number): string {
   return line.length > lengthMax ? `${cutText(line, lengthMax - 1)}…` : line;
 }
 
-/** As much of a line as a terminal shows in so many columns; wide characters take two. */
-export function cutToWidth(line: string, columns: number): string {
-  if (line === '' || Bun.stringWidth(line) <= columns) return line;
-  let cut = '';
-  for (const { segment } of new Intl.Segmenter().segment(line)) {
-    if (Bun.stringWidth(cut + segment) >= columns) break;
-    cut += segment;
-  }
-  return `${cut}…`;
-}
-
 /** With its lines, and nothing left out: frames are undone, and what would be invisible is shown by its number. */
 export function shownText(text: string): string {
   return visible(withoutFrames(text));
 }
 
-/** One JSON document, on one line without an indent: the same values, in which what could move a cursor or open a frame is written by its number. */
-export function shownJson(value: unknown, indent: 0 | 2 = 2): string {
-  return `${JSON.stringify(value, null, indent).replace(/[^\x00-;=-\x7e]/gu, escaped)}\n`;
-}
-
-/** The same on standard output. */
+/** One JSON document on standard output. */
 export function printJson(value: unknown, context: CliContext): void {
   context.stdout(shownJson(value));
 }
 
-function escaped(character: string): string {
-  if (character !== '<' && cleanText(character) === character) return character;
-  return Array.from({ length: character.length }, (_, index) => {
-    const unit = character.charCodeAt(index).toString(16).padStart(4, '0');
-    return `\\u${unit}`;
-  }).join('');
+/** A report of setup as JSON. One that failed has the error that every failure has, and beside it what was done by then. */
+export function printReportJson(report: Failure | { readonly kind: 'done' }, context: CliContext): void {
+  if (report.kind === 'done') printJson(report, context);
+  else {
+    const message = sentence(`Cannot ${report.action}: ${report.reason}`);
+    context.stdout(problemJson({ exitCode: EXIT.failed, message, hint: report.advice }, report));
+  }
 }
 
 /** Exactly as it is, for somebody who agrees to it: what would move the cursor or mislead is shown by its number. */

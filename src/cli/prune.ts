@@ -7,7 +7,16 @@ import { RULES } from '../prune/decision.ts';
 import { loadPruneSettings } from '../settings/prune-settings.ts';
 import { type PrunedSession, pruneSession } from '../transcripts/pruned-session.ts';
 import { type SessionSource, sourceInFile, sourceInStore, writeCopy } from '../transcripts/session-source.ts';
-import { type CliContext, type CliState, EXIT, fail, type Given, newCommand, withState } from './context.ts';
+import {
+  type CliContext,
+  type CliState,
+  choice,
+  EXIT,
+  fail,
+  type Given,
+  newCommand,
+  withState,
+} from './context.ts';
 import { newTable, printJson, shortened, shownLine } from './output.ts';
 
 type Flags = Given<'dryRun' | 'json'> & Given<'session' | 'write', string> & Given<'client', ClientName>;
@@ -37,7 +46,7 @@ export function pruneCommand(context: CliContext): Command {
     .description('show what of a session pruning would not show any more')
     .argument('[file]', 'a session file')
     .addOption(new Option('--session <ID>', 'the session with this id in the store of its client'))
-    .addOption(new Option('--client <NAME>', 'whose it is').choices([...CLIENT_NAMES]))
+    .addOption(choice('--client <NAME>', 'whose it is', CLIENT_NAMES))
     .addOption(new Option('--dry-run', 'write nothing, which is so without --write').conflicts('write'))
     .option('--write <COPY>', 'write a pruned copy into this new file')
     .option('--json', 'print as JSON')
@@ -129,8 +138,7 @@ function print(
 
 function printRemoved({ chars, removed, asItWas, pruned }: PrunedSession, context: CliContext): void {
   const line = (text: string) => context.stdout(`${text}\n`);
-  const table = newTable(['rule', 'tool', 'what', 'characters'], context);
-  table.options.colAligns = ['left', 'left', 'left', 'right'];
+  const table = newTable(['rule', 'tool', 'what', 'characters'], context, [3]);
   const largest = removed.toSorted((one, other) => other.savedChars - one.savedChars);
   const room = (context.screen()?.columns ?? Number.POSITIVE_INFINITY) - REST_WIDTH;
   const lengthMax = Math.min(WHAT_LENGTH_MAX, Math.max(WHAT_LENGTH_MIN, room));

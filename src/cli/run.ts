@@ -12,29 +12,33 @@ import { thisProcess } from '../runs/world.ts';
 import { skillPlaces } from '../suggestions/model/skill-files.ts';
 import { becomeLongLived, currentDirectory } from '../system/process-identity.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
+import { exploreCommand } from './agents/explore.ts';
+import { planCommand } from './agents/plan.ts';
 import { analyzeCommand } from './analyze.ts';
 import { completeCommand, completionsCommand } from './completion/completions.ts';
 import { configCommand } from './config.ts';
-import { askOnTerminal, type CliContext, confirmOnTerminal, EXIT, newCommand, PROGRAM } from './context.ts';
+import { type CliContext, EXIT, exitCodes, failWith, newCommand, PROGRAM } from './context.ts';
 import { memoryCommand } from './conversation/memory.ts';
 import { orchestrateCommand } from './conversation/orchestrate.ts';
 import { queueCommand } from './conversation/queue.ts';
 import { runCommand, steerCommand } from './conversation/run.ts';
 import { worklogCommand } from './conversation/worklog.ts';
-import { applyCommand, dismissCommand, undoCommand } from './decide.ts';
-import { errorsCommand } from './errors.ts';
-import { exploreCommand } from './explore.ts';
+import { doctorCommand } from './doctor.ts';
 import { importCommand } from './import.ts';
 import { installCommand, uninstallCommand } from './install.ts';
-import { lessonsCommand } from './lessons.ts';
-import { cutToWidth } from './output.ts';
-import { planCommand } from './plan.ts';
+import { errorsCommand } from './learned/errors.ts';
+import { lessonsCommand } from './learned/lessons.ts';
+import { mcpCommand } from './mcp.ts';
 import { proofCommand } from './proof/proof.ts';
 import { pruneCommand } from './prune.ts';
 import { statsCommand } from './stats.ts';
-import { doctorCommand, statusCommand } from './status.ts';
+import { statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
-import { suggestionsCommand } from './suggestions.ts';
+import { applyCommand, dismissCommand, undoCommand } from './suggestions/decide.ts';
+import { suggestionsCommand } from './suggestions/suggestions.ts';
+import { askOnTerminal, confirmOnTerminal } from './terminal/ask.ts';
+import { asksForJson } from './terminal/problem.ts';
+import { cutToWidth, wrapped } from './terminal/width.ts';
 import { updateCommand } from './update.ts';
 
 /** Room behind the line of progress for the `^C` of the terminal and the cursor. */
@@ -46,7 +50,11 @@ Examples:
   $ self-generation doctor      check that they work
   $ self-generation status      see what has been learned
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 5 limit reached.`;
+With --json a command that does not do what it was called for prints one line on standard output, and no error elsewhere:
+{"type":"error","error":{"code":"not-found","message":"Cannot …","hint":"…"}}
+
+${exitCodes([0, 1, 2, 3, 4, 5]).slice(0, -1)}; of what was waited for:
+6 timed out or done in part, 7 stopped, 8 goes on, 130 interrupted by Ctrl-C.`;
 
 /** The commands for a person. Returns the exit code; nothing below this ends the process. */
 export async function runCli(words: readonly string[]): Promise<number> {
@@ -55,17 +63,11 @@ export async function runCli(words: readonly string[]): Promise<number> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   let exitCode = 0;
   const output = watchedOutput();
-  const context = processContext(output, (code) => {
+  const setExitCode = (code: number) => {
     exitCode = code;
-  });
-  try {
-    await program(context).parseAsync([...words], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) {
-      context.stderr(`error: ${reasonOf(error)}\n`);
-      exitCode = EXIT.failed;
-    }
-  }
+  };
+  const context = processContext(output, setExitCode, asksForJson(words));
+  await parseTold(program(context), words, context);
   const failure = await output.failure();
   // `doctor | head` closes the pipe early, which is no failure.
   if (failure === undefined || failure.code === 'EPIPE') return exitCode;
@@ -73,6 +75,20 @@ export async function runCli(words: readonly string[]): Promise<number> {
     'What it did stays: run it again, with an output that can be written, if it may be done twice';
   context.stderr(`error: Cannot write to standard output: ${reasonOf(failure)}. ${advice}.\n`);
   return EXIT.failed;
+}
+
+/** Runs what the words call for; whatever else fails than a command that has said so itself is told here. */
+async function parseTold(command: Command, words: readonly string[], context: CliContext): Promise<void> {
+  try {
+    try {
+      await command.parseAsync([...words], { from: 'user' });
+    } catch (error) {
+      if (error instanceof CommanderError) throw error;
+      failWith({ exitCode: EXIT.failed, message: reasonOf(error) }, context);
+    }
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+  }
 }
 
 /** Standard output, and the first failure of all that was written to it. */
@@ -107,12 +123,13 @@ const COMMANDS: readonly ((context: CliContext) => Command)[] = [
     proofCommand,
     configCommand,
     completionsCommand,
+    mcpCommand,
     hookCommand,
   ],
 ];
 
-/** Without an action of its own: called alone it shows its help, and a word that it does not know is an error. */
-export function program(context: CliContext) {
+/** All commands. Without an action of its own: called alone it shows its help, and a word that it does not know is an error. */
+export function program(context: CliContext): Command {
   const root = newCommand(PROGRAM, context)
     .description('Gives sub-agents of coding agents what the project has already learned.')
     .enablePositionalOptions() // What stands behind a command is that command's: "plan show --version 2".
@@ -125,15 +142,23 @@ export function program(context: CliContext) {
 function processContext(
   output: ReturnType<typeof watchedOutput>,
   setExitCode: (code: number) => void,
+  isJson: boolean,
 ): CliContext {
   const { env, stdout, stderr } = process;
+  const fitted = (text: string, { isTTY, columns }: NodeJS.WriteStream) =>
+    isTTY && !isJson ? wrapped(text, columns || Number.POSITIVE_INFINITY) : text;
+  const inColour = wantsColour(env, stderr.isTTY === true);
   return {
     env,
     platform: process.platform,
-    stdout: output.write,
+    stdout: (text) => output.write(fitted(text, stdout)),
+    verbatim: output.write,
+    isJson,
     written: async () => (await output.failure()) === undefined,
-    stderr: (text) =>
-      void stderr.write(wantsColour(env, stderr.isTTY === true) ? text : stripVTControlCharacters(text)),
+    stderr: (text) => {
+      const fitting = fitted(text, stderr);
+      stderr.write(inColour ? fitting : stripVTControlCharacters(fitting));
+    },
     progress: (text) => {
       if (stderr.isTTY) stderr.write(`\r\x1b[K${cutToWidth(text, stderr.columns - CTRL_C_COLUMNS)}`);
     },
@@ -177,15 +202,11 @@ Exit codes: 0 ran, 1 no such hook. Never 2, which the client takes for a veto; o
 
 /** `hook`: what the client runs. main.ts itself runs the hooks; only calls for help and wrong calls come here. */
 function hookCommand(context: CliContext): Command {
-  const command = newCommand('hook', context)
+  const command = newCommand('hook', context, EXIT.failed)
     .description('run one hook on the event on standard input; the client does that')
     .addArgument(new Argument('[name]').choices([...HOOKS.map((hook) => hook.name), 'applied']))
     .argument('[id]', 'of the suggestion, for an applied one')
     .addHelpText('after', HOOK_EXAMPLES)
-    .exitOverride((error) => {
-      if (error.exitCode !== 0) context.setExitCode(EXIT.failed);
-      throw error;
-    })
     .action((name?: string) => {
       if (name === 'applied') command.error('error: an applied hook is called by the id of its suggestion');
       command.error('error: a hook reads its event from standard input');
@@ -221,19 +242,22 @@ export async function answerPrompt(prompt: string, run: PromptHook): Promise<str
     said += text;
   };
   const fits = () => said.length <= ANSWER_LENGTH_MAX;
-  const group = subagentsCommand(contextOf(run, cwd, { say, fits }), async () => '');
-  const words = name === 'stop' ? `stop ${typed || 'all'}` : typed;
-  const inTerminal = `in a terminal in this directory: ${PROGRAM} subagents ${words}`;
+  let words: readonly string[] = [];
+  const context = contextOf(run, cwd, { say, fits, isJson: () => asksForJson(words) });
+  const group = subagentsCommand(context, async () => '');
+  const line = name === 'stop' ? `stop ${typed || 'all'}` : typed;
+  words = wordsIn(line, group);
+  const inTerminal = `in a terminal in this directory: ${PROGRAM} subagents ${line}`;
   group.hook('preAction', (_group, command) => {
     if (!waits(command)) return;
     say(`⚙️ This waits, and a prompt is answered at once. Run it ${inTerminal}\n`);
     throw new CommanderError(EXIT.usage, 'waits', '');
   });
   const isDone = await Promise.race([
-    parseWords(group, wordsIn(words, group), say),
-    Bun.sleep(ANSWER_WITHIN_MS - (Date.now() - run.now.getTime())).then(() => false),
+    parseTold(group, words, context).then(() => new Promise(setImmediate)), // What a command starts it starts behind its answer.
+    Bun.sleep(ANSWER_WITHIN_MS - (Date.now() - run.now.getTime())).then(() => UNFINISHED),
   ]);
-  if (!isDone) say(UNFINISHED);
+  if (isDone === UNFINISHED) say(UNFINISHED);
   const answer = said.trimEnd().toWellFormed();
   if (answer.length <= ANSWER_LENGTH_MAX) return answer;
   return `${cutText(answer, ANSWER_LENGTH_MAX)}\n… (cut; all of it ${inTerminal})`;
@@ -247,17 +271,26 @@ function isOurs(name: CommandName, cwd: string, env: Environment): boolean {
   return !isHidden && readTextFile(`${global}/commands/${name}.md`) === commandText(name);
 }
 
+type Answering = {
+  readonly say: (text: string) => void;
+  readonly fits: () => boolean;
+  readonly isJson: () => boolean;
+};
+
 /** The reader is a person, the requester is the session with its agent's permissions. A cut answer counts as not written. */
 function contextOf(
   { env, event, now }: PromptHook,
   cwd: string,
-  { say, fits }: { readonly say: (text: string) => void; readonly fits: () => boolean },
+  { say, fits, isJson }: Answering,
 ): CliContext {
   const { platform, executablePath, isCompiled } = thisProcess();
   const ofSession = { ...env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: event.sessionId };
   return {
     ...{ env: ofSession, platform, executablePath, isCompiled, cwd },
-    stdout: say,
+    ...{ stdout: say, verbatim: say },
+    get isJson() {
+      return isJson();
+    },
     written: async () => fits(),
     stderr: say,
     progress: () => {},
@@ -278,16 +311,6 @@ function contextOf(
 function waits(command: Command): boolean {
   const { wait, follow, watch } = command.opts<{ wait?: true; follow?: true; watch?: true }>();
   return ['wait', 'attach'].includes(command.name()) || wait === true || follow === true || watch === true;
-}
-
-async function parseWords(group: Command, words: string[], say: (text: string) => void): Promise<boolean> {
-  try {
-    await group.parseAsync(words, { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) say(`error: ${reasonOf(error)}\n`);
-  }
-  await new Promise(setImmediate); // What a command starts it starts behind its answer.
-  return true;
 }
 
 /** Splits a typed line at quotes and blanks, without expansion. The task of `spawn` and the message of `send` stay one word. `send` never waits. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { allPruned, type Pruned, readPruned } from '../prune/store.ts';
-import { formatAge } from '../runs/model/stats.ts';
+import { timeAgo } from '../runs/model/stats.ts';
 import { type CliContext, type CliState, EXIT, fail, type Given, newCommand, withState } from './context.ts';
 import { newTable, printJson, shortened } from './output.ts';
 import { formatted, percent } from './prune.ts';
@@ -63,15 +63,15 @@ function print(sessions: readonly Pruned[], context: CliContext): void {
     );
     return;
   }
-  const table = newTable(['session', 'directory', 'last', 'requests', 'not sent', '', 'read again'], context);
-  table.options.colAligns = ['left', 'left', 'left', 'right', 'right', 'right', 'right'];
+  const head = ['session', 'directory', 'last', 'requests', 'not sent', '', 'read again'];
+  const table = newTable(head, context, [3, 4, 5, 6]);
   const row = (first: readonly string[], counts: ReturnType<typeof totalOf>) => {
     const { requests, sentChars, savedChars, readAgainChars } = counts;
     const share = percent(savedChars, sentChars + savedChars);
     table.push([...first, ...[formatted(requests), formatted(savedChars), share, formatted(readAgainChars)]]);
   };
   for (const one of sessions.slice(0, ROWS_MAX)) {
-    const age = formatAge(context.now().getTime() - Date.parse(one.updatedAt));
+    const age = timeAgo(Date.parse(one.updatedAt), context.now().getTime());
     const id = `${shortened(one.sessionId, ID_LENGTH_MAX)}${one.isOff ? ' (off)' : ''}`;
     row([id, shortened(one.directory, DIRECTORY_LENGTH_MAX), age], one);
   }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { readProof } from '../benefit/store/read-proof.ts';
 import { clientNamed } from '../clients/clients.ts';
 import { lookOr } from '../core/guards.ts';
@@ -6,51 +6,61 @@ import type { StatePaths } from '../core/state-paths.ts';
 import { counted } from '../core/text.ts';
 import type { Sqlite } from '../database/sqlite.ts';
 import { readDatabase } from '../hooks/store/use-database.ts';
+import { timeAgo } from '../runs/model/stats.ts';
 import { requesterHere } from '../runs/requester.ts';
 import { undelivered } from '../runs/store/outbox.ts';
 import { readRuns } from '../runs/store/rows.ts';
 import { countEverywhere } from '../runs/store/runs.ts';
 import { isEnabled } from '../settings/hook-settings.ts';
 import { checkTranscripts, countWaiting, readHeartbeats } from '../setup/checks.ts';
-import { type Check, examine } from '../setup/doctor.ts';
 import {
   inspectDatabase,
   inspectLearning,
   type LearningState,
   listNewestFixes,
 } from '../setup/inspect-store.ts';
-import { runCommand } from '../system/run-command.ts';
-import { type CliContext, type CliState, EXIT, newCommand, withState } from './context.ts';
-import { newTable, printJson, shortened, shownLine, shownText } from './output.ts';
+import { readInputSoon } from '../system/files.ts';
+import { type CliContext, type CliState, EXIT, type Given, newCommand, withState } from './context.ts';
+import { nextStep } from './next-step.ts';
+import { newTable, printJson, shortened, shownLine } from './output.ts';
 import { proofLine } from './proof/words.ts';
+import { printStatusLine } from './status-line.ts';
 
-type Flags = { readonly json?: true };
+type Flags = Given<'json' | 'line'>;
 
 const FIXES_SHOWN = 5;
 const LEARNING_SHOWN = 5;
 const TEXT_LENGTH_MAX = 60;
 
 const EXAMPLES = `
+--line prints one short line for the status line of Claude Code, which hands it the session on standard input. It never fails.
+In ~/.claude/settings.json:
+
+  "statusLine": { "type": "command", "command": "~/.self-generation/hooks/self-generation status --line" }
+
 Examples:
   $ self-generation status
   $ self-generation status --json
+  $ self-generation status --line      3 lessons · 1 run active · 2 suggestions
 
 Exit codes: 0 shown, 1 the database cannot be read, 2 wrong usage.`;
 
 /** `status`: what has been recorded and learned so far. */
-export function statusCommand(context: CliContext): Command {
+export function statusCommand(context: CliContext, readSoon = readInputSoon): Command {
   return newCommand('status', context)
     .description('show what has been recorded and learned')
+    .addOption(new Option('--line', 'one line, for the status line of a client').conflicts('json'))
     .option('--json', 'print it as JSON')
     .addHelpText('after', EXAMPLES)
-    .action((flags: Flags) =>
-      withState(context, 'show the status', (state) => {
+    .action((flags: Flags) => {
+      if (flags.line) return printStatusLine(context, readSoon);
+      return withState(context, 'show the status', (state) => {
         const status = readStatus(state, context);
         if (flags.json) printJson(status, context);
         else printStatus(status, context);
         if (['unreadable', 'damaged'].includes(status.database.kind)) context.setExitCode(EXIT.failed);
-      }),
-    );
+      });
+    });
 }
 
 type Status = ReturnType<typeof readStatus>;
@@ -71,6 +81,7 @@ function readStatus({ paths, config }: CliState, context: CliContext) {
     proof: database.kind === 'sound' ? readProofLine(paths, config, context) : null,
     learning: isReadable ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
     newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
+    next: nextStep(database, paths, context),
   };
 }
 
@@ -104,6 +115,7 @@ function printStatus(status: Status, context: CliContext): void {
   if (database.kind !== 'sound') {
     const unreadable = `${red('The database cannot be read.')} Run "self-generation doctor".`;
     print(database.kind === 'absent' ? 'Nothing recorded yet.' : unreadable);
+    printNext(status, context);
     return;
   }
   const { events, calls, projects, knownFixes, openErrors, lastEvent } = database.counts;
@@ -113,13 +125,18 @@ function printStatus(status: Status, context: CliContext): void {
   if (others.length > 0) print(`Calls of other clients: ${others.join(', ')}`);
   print(`Lessons: ${knownFixes}, open errors without one: ${openErrors}`);
   if (status.proof !== null) print(`Proof: ${status.proof}`);
-  if (lastEvent !== null) print(`Newest event: ${lastEvent}`);
+  if (lastEvent !== null) print(`Newest event: ${timeAgo(Date.parse(lastEvent), context.now().getTime())}`);
   if (status.newestFixes.length > 0) print('\nLessons');
   for (const { error, fix, solved, seen, shown } of status.newestFixes) {
     const facts = `helped ${counted(solved, 'time')} · seen ${seen} · told ${shown}`;
     print(`${shownLine(error)}\n  ${green(shownLine(fix))}\n  ${dim(facts)}`);
   }
   printLearning(status.learning, context);
+  printNext(status, context);
+}
+
+function printNext({ next }: Status, { stdout, colours }: CliContext): void {
+  if (next !== null) stdout(`${colours.bold('Next:')} ${next}.\n`);
 }
 
 /** How background runs stand, and what to do next. */
@@ -139,6 +156,7 @@ function runLines({ active, waiting, undelivered, undeliveredHere }: NonNullable
 
 /** What the analyses cost and proposed, and which sub-agent was given what. */
 function printLearning({ runs, suggestions, given }: LearningState, context: CliContext): void {
+  const ago = (ts: string) => timeAgo(Date.parse(ts), context.now().getTime());
   const waiting = (suggestions.new ?? 0) + (suggestions.shown ?? 0);
   if (waiting > 0) {
     const see = 'See "self-generation suggestions".';
@@ -151,7 +169,7 @@ function printLearning({ runs, suggestions, given }: LearningState, context: Cli
       const result = run.status === 'done' ? proposed : `${run.status}${run.reason ? `: ${run.reason}` : ''}`;
       const client = run.model === null ? run.cli : `${run.cli} ${run.model}`;
       const texts = [run.project, client, result].map((text) => shortened(text, TEXT_LENGTH_MAX));
-      table.push([run.ts.slice(0, 16), ...texts, run.costUsd?.toFixed(4) ?? '?']);
+      table.push([ago(run.ts), ...texts, run.costUsd?.toFixed(4) ?? '?']);
     }
     context.stdout(`\nNewest analyses\n${table.toString()}\n`);
   }
@@ -160,52 +178,8 @@ function printLearning({ runs, suggestions, given }: LearningState, context: Cli
     for (const { ts, agentType, project, text } of given) {
       const framed = text.split('\n'); // The frame is the same around all of them.
       const lines = text.startsWith('<record ') ? framed.slice(1, -1) : framed;
-      const head = `${ts.slice(0, 19)}  ${shownLine(agentType ?? '?')}  ${shownLine(project)}\n`;
+      const head = `${ago(ts)}  ${shownLine(agentType ?? '?')}  ${shownLine(project)}\n`;
       context.stdout(`${head}${lines.map((line) => `  ${shownLine(line)}\n`).join('')}`);
     }
-  }
-}
-
-type DoctorFlags = { readonly live?: true; readonly json?: true };
-
-const DOCTOR_EXAMPLES = `
-Examples:
-  $ self-generation doctor          check files, registration, database, and run every hook once
-  $ self-generation doctor --live   also run the installed Claude Code against a scripted model on this machine
-  $ self-generation doctor --json
-
-Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage.`;
-
-/** `doctor`: says what is wrong, and what to do about it. */
-export function doctorCommand(context: CliContext): Command {
-  return newCommand('doctor', context)
-    .description('check the installation end to end')
-    .option('--live', 'run the real client against a scripted model; nothing leaves this machine')
-    .option('--json', 'print the checks as JSON')
-    .addHelpText('after', DOCTOR_EXAMPLES)
-    .action(async (flags: DoctorFlags) => {
-      const { env, platform, executablePath, isCompiled } = context;
-      const checks = await examine({
-        ...{ env, platform, executablePath, isCompiled },
-        live: flags.live === true,
-        now: context.now(),
-        run: runCommand,
-        onStart: (part) => (flags.json ? undefined : context.progress(`checking ${part} …`)),
-      });
-      context.progress('');
-      if (flags.json) printJson({ checks }, context);
-      else printChecks(checks, context);
-      if (checks.some((check) => check.status === 'failed')) context.setExitCode(EXIT.failed);
-    });
-}
-
-/** Below one another in three columns, the second as wide as the longest name. */
-function printChecks(checks: readonly Check[], { colours, stdout }: CliContext): void {
-  const { bold, dim, green, red, yellow } = colours;
-  const width = Math.max(...checks.map(({ name }) => name.length));
-  for (const { name, status, detail, remedy } of checks) {
-    const paint = { ok: green, warning: yellow, failed: red, skipped: dim }[status];
-    stdout(`${paint(status.padEnd(7))}  ${bold(name.padEnd(width))}  ${shownText(detail)}\n`);
-    if (remedy !== undefined) stdout(`${' '.repeat(width + 11)}→ ${remedy}\n`);
   }
 }

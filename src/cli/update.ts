@@ -5,7 +5,7 @@ import { type UpdateReport, update } from '../setup/update.ts';
 import { runCommand } from '../system/run-command.ts';
 import { type CliContext, EXIT, type Given, keepFromAgent, newCommand } from './context.ts';
 import { printProblem } from './install.ts';
-import { printJson, shownLine, shownText } from './output.ts';
+import { printReportJson, shownLine, shownText } from './output.ts';
 
 type Flags = Given<'check' | 'dryRun' | 'allowDowngrade' | 'json'> & { readonly from?: string };
 
@@ -50,7 +50,7 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
     onStart: (step) => (flags.json ? undefined : progress(`${step} …`)),
   });
   progress('');
-  if (flags.json) printJson(report, context);
+  if (flags.json) printReportJson(report, context);
   else if (report.kind === 'failed') printProblem(report, context);
   else printReport(report, flags, context);
   if (report.kind === 'failed') context.setExitCode(EXIT.failed);

@@ -131,19 +131,21 @@ describe('collectAnalysisData()', () => {
     expect(at('23:59')).toEqual(at('00:00'));
   });
 
-  test('names the skills with their uses here, and of those that are for here alone, and called by a tool, which nobody used in a month', () => {
+  test('names the skills with their uses here, and of those that are for here alone, and called by a tool, which are older than a month and nobody used in it', () => {
     event('skill_used', { skillName: 'deploy' });
     event('skill_used', { skillName: 'old' }, { path: OTHER });
     const skills = [
-      { name: 'deploy', scope: 'project' },
-      { name: 'old', scope: 'project' },
-      { name: 'theirs', scope: 'agents' },
-      { name: 'review', scope: 'global' },
+      { name: 'deploy', scope: 'project', changedMs: 0 },
+      { name: 'old', scope: 'project', changedMs: 0 },
+      { name: 'new', scope: 'project', changedMs: NOW.getTime() - 60_000 },
+      { name: 'theirs', scope: 'agents', changedMs: 0 },
+      { name: 'review', scope: 'global', changedMs: 0 },
     ] as const;
     const data = collectAnalysisData(SCOPE, { days: 7, now: NOW }, skills, db);
     expect(data.existingSkills).toEqual([
       { name: 'deploy', uses: 1 },
       { name: 'old', uses: 0 },
+      { name: 'new', uses: 0 },
       { name: 'theirs', uses: 0 },
       { name: 'review', uses: 0 },
     ]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { analyzeCommand } from '../../src/cli/analyze.ts';
-import { suggestionsCommand } from '../../src/cli/suggestions.ts';
+import { suggestionsCommand } from '../../src/cli/suggestions/suggestions.ts';
 import { insertEvent } from '../../src/database/events.ts';
 import { spool } from '../../src/hooks/store/record.ts';
 import { withMarker } from '../../src/system/processes.ts';

@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import { type Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
+import { asksForJson } from '../../src/cli/terminal/problem.ts';
 import type { Home } from '../support/home.ts';
 import { type ProcessResult, runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
@@ -33,6 +34,8 @@ export async function callHere(
     env: {},
     platform: 'linux',
     stdout: (text) => void stdout.push(text),
+    verbatim: (text) => void stdout.push(text),
+    isJson: asksForJson(words),
     written: async () => true,
     stderr: (text) => void stderr.push(text),
     progress: () => {},
@@ -66,6 +69,23 @@ export const said = (stdout: string): Answer => ({ code: 0, stdout, stderr: '' }
 
 /** The answer of a command that has ended with this code and said why. */
 export const refused = (code: number, stderr: string): Answer => ({ code, stdout: '', stderr });
+
+/** The answer of a command with --json that has ended with this error. `report`: what it tells beside that. */
+export function refusedJson(
+  code: keyof typeof CODES,
+  message: string,
+  hint?: string,
+  report: object = {},
+): Answer {
+  const document = {
+    ...report,
+    type: 'error',
+    error: { code, message, ...(hint === undefined ? {} : { hint }) },
+  };
+  return { code: CODES[code], stdout: `${JSON.stringify(document)}\n`, stderr: '' };
+}
+
+const CODES = { failed: 1, usage: 2, 'not-found': 3, forbidden: 4, limit: 5 };
 
 /** What a command has printed that succeeded without a word on standard error. */
 export function printed({ code, stdout, stderr }: Answer): string {

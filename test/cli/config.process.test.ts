@@ -12,7 +12,7 @@ import {
 import { configCommand } from '../../src/cli/config.ts';
 import { CONFIG_FIELDS, readPath } from '../../src/settings/all-settings.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
-import { call, callHere, printed, refused, said } from './call.ts';
+import { call, callHere, printed, refused, refusedJson, said } from './call.ts';
 
 const config = (home: Home, ...words: string[]) =>
   callHere(configCommand, words, { env: { HOME: home.path } });
@@ -34,7 +34,7 @@ describe('config list', () => {
     for (const { key, description } of CONFIG_FIELDS) {
       expect(lines.find((line) => line.startsWith(`${key} `))).toContain(description);
     }
-    expect(lines.find((line) => line.startsWith('language '))).toMatch(/"en" +"ko"/);
+    expect(lines.find((line) => line.startsWith('language '))).toContain('"en" (default "ko")');
     expect(await config(home)).toEqual(said(stdout));
   });
 
@@ -76,7 +76,8 @@ describe('settings of background runs', () => {
       using home = temporaryHome();
       expect(await config(home, 'set', key, text)).toEqual(said(`${key} = ${JSON.stringify(stored)}\n`));
       expect(readPath(valuesOf(home), key)).toEqual(stored);
-      expect((await config(home, 'get', key)).stdout).toBe(`${JSON.stringify(stored)}\n`);
+      const shown = typeof stored === 'string' ? stored : JSON.stringify(stored);
+      expect((await config(home, 'get', key)).stdout).toBe(`${shown}\n`);
       const standard = CONFIG_FIELDS.find((field) => field.key === key)?.default;
       expect((await config(home, 'unset', key)).stdout).toBe(
         `${key} = ${JSON.stringify(standard)} (the default)\n`,
@@ -111,24 +112,32 @@ describe('settings of background runs', () => {
 
 describe('config get', () => {
   const rows: [string, unknown, string][] = [
-    ['language', { language: 'en' }, '"en"'],
-    ['language', {}, '"ko"'],
-    ['language', { language: 'fr' }, '"ko"'],
+    ['language', { language: 'en' }, 'en'],
+    ['language', {}, 'ko'],
+    ['language', { language: 'fr' }, 'ko'],
+    ['enabled', {}, 'true'],
     ['subagentContext.agents', { subagentContext: { agents: ['a'] } }, '["a"]'],
   ];
   for (const [key, values, printed] of rows) {
     test(`prints ${printed} for ${key} of ${JSON.stringify(values)}`, async () => {
       using home = homeWith(values);
       expect(await config(home, 'get', key)).toEqual(said(`${printed}\n`));
-      expect((await config(home, 'get', key, '--json')).stdout).toBe(`{"key":"${key}","value":${printed}}\n`);
+      const { value } = JSON.parse((await config(home, 'get', key, '--json')).stdout) as { value: unknown };
+      expect(typeof value === 'string' ? value : JSON.stringify(value)).toBe(printed);
     });
   }
 
-  for (const words of ['get colour', 'set colour red', 'unset colour']) {
-    test(`exits with 3 and the settings that there are: config ${words}`, async () => {
+  const unknown: [words: string, what: string, hint: string][] = [
+    ['get colour', 'colour', ''],
+    ['get langage', 'langage', 'Did you mean language? '],
+    ['set agents x', 'agents', 'Did you mean subagentContext.agents? '],
+    ['unset subagentContext.agent', 'subagentContext.agent', 'Did you mean subagentContext.agents? '],
+  ];
+  for (const [words, key, hint] of unknown) {
+    test(`exits with 3 and names the nearest setting: config ${words}`, async () => {
       using home = temporaryHome();
-      const said = /^error: Cannot find the setting "colour"\. Settings are: enabled, language, /;
-      expect(await config(home, ...words.split(' '))).toEqual(refused(3, expect.stringMatching(said)));
+      const said = `error: Cannot find the setting "${key}": there is none of this name. ${hint}"self-generation config list" shows all.\n`;
+      expect(await config(home, ...words.split(' '))).toEqual(refused(3, said));
       expect(existsSync(home.paths.config)).toBe(false);
     });
   }
@@ -148,7 +157,7 @@ describe('config set', () => {
       using home = temporaryHome();
       const answer = await config(home, 'set', key, text);
       expect(answer).toEqual(said(`${key} = ${JSON.stringify(value)}\n`));
-      expect(JSON.parse((await config(home, 'get', key)).stdout)).toEqual(value);
+      expect(JSON.parse((await config(home, 'get', key, '--json')).stdout)).toEqual({ key, value });
     });
   }
 
@@ -236,7 +245,7 @@ describe('config unset', () => {
   test('writes nothing when there is nothing to unset', async () => {
     using home = temporaryHome();
     const { stdout, code } = await config(home, 'unset', 'language', '--json');
-    expect({ stdout, code }).toEqual({ stdout: '{"key":"language","value":"ko"}\n', code: 0 });
+    expect({ stdout, code }).toEqual({ stdout: '{\n  "key": "language",\n  "value": "ko"\n}\n', code: 0 });
     expect(existsSync(home.paths.home)).toBe(false);
   });
 });
@@ -249,9 +258,11 @@ describe('config', () => {
         using home = temporaryHome();
         home.put('.self-generation/config.json', text);
         const reason = `"${home.paths.config}" is no object of JSON or JSON5. Correct or remove the file; it was not changed`;
-        expect(await config(home, ...words.split(' '))).toEqual(
-          refused(1, `error: Cannot read the settings: ${reason}.\n`),
-        );
+        const said = `Cannot read the settings: ${reason}.`;
+        const expected = words.includes('--json')
+          ? refusedJson('failed', said)
+          : refused(1, `error: ${said}\n`);
+        expect(await config(home, ...words.split(' '))).toEqual(expected);
         expect(fileOf(home)).toBe(text);
       });
     }
@@ -261,7 +272,7 @@ describe('config', () => {
     using home = temporaryHome();
     const text = `{\n  // spoken\n  language: 'en',\n}\n`;
     home.put('.self-generation/config.json', text);
-    expect(await config(home, 'get', 'language')).toEqual(said('"en"\n'));
+    expect(await config(home, 'get', 'language')).toEqual(said('en\n'));
     const reason = `"${home.paths.config}" is JSON5, whose comments would be lost; change it there by hand.`;
     const set = await config(home, 'set', 'language', 'ko');
     expect(set).toEqual(refused(1, `error: Cannot set language to ko: ${reason}\n`));

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type CliContext, EXIT, fail, newCommand, projectHere } from '../../src/cli/context.ts';
+import { type CliContext, commandGroup, EXIT, fail, newCommand, projectHere } from '../../src/cli/context.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { seedErrors } from '../support/seed.ts';
-import { callHere, refused } from './call.ts';
+import { callHere, refused, refusedJson } from './call.ts';
 
 describe('newCommand()', () => {
   const rows: [string, string[], string][] = [
@@ -33,12 +33,38 @@ describe('newCommand()', () => {
 });
 
 describe('fail()', () => {
-  test('says what could not be done and sets the exit code', async () => {
-    const answer = await callHere(
-      (context) => newCommand('x', context).action(() => fail(context, EXIT.notFound, 'find "y"')),
-      [],
-    );
-    expect(answer).toEqual(refused(3, 'error: Cannot find "y".\n'));
+  const failing = (context: CliContext) =>
+    newCommand('x', context)
+      .option('--json')
+      .action(() => fail(context, EXIT.notFound, 'find "y"', 'See "list"'));
+
+  test('says what could not be done, what to do, and sets the exit code', async () => {
+    expect(await callHere(failing, [])).toEqual(refused(3, 'error: Cannot find "y". See "list".\n'));
+  });
+
+  test('says the same as one line of JSON, and nothing beside it, where JSON is asked for', async () => {
+    const expected = refusedJson('not-found', 'Cannot find "y".', 'See "list".');
+    expect(await callHere(failing, ['--json'])).toEqual(expected);
+  });
+});
+
+describe('commandGroup()', () => {
+  const group = (context: CliContext) => {
+    const one = commandGroup('group', { description: '', after: '' }, context, () => {});
+    return one.addCommand(newCommand('group list', context)).addCommand(newCommand('group show', context));
+  };
+
+  test('names the nearest command for a word that is none, in JSON as well', async () => {
+    const said = "unknown command 'group lst': it is list or show";
+    const see = 'See "self-generation group --help".';
+    const text = `error: ${said}\n(Did you mean group list?)\n${see}\n`;
+    expect(await callHere(group, ['lst'])).toEqual(refused(2, text));
+    const asJson = refusedJson('usage', said, `Did you mean group list? ${see}`);
+    expect(await callHere(group, ['lst', '--json'])).toEqual(asJson);
+  });
+
+  test('names none that is far away', async () => {
+    expect((await callHere(group, ['frobnicate'])).stderr).not.toContain('Did you mean');
   });
 });
 
@@ -74,7 +100,7 @@ describe('confirmOnTerminal()', () => {
     const answer = yes.includes(input);
     test(`takes ${JSON.stringify(input)} for ${answer ? 'yes' : 'no'}`, async () => {
       using home = temporaryHome();
-      const command = [process.execPath, resolve(import.meta.dir, 'confirm.main.ts')];
+      const command = [process.execPath, resolve(import.meta.dir, 'terminal/confirm.main.ts')];
       const { stdout, stderr, exitCode } = await runProgram(command, { home: home.path, stdin: input });
       expect({ stdout, exitCode }).toEqual({ stdout: String(answer), exitCode: 0 });
       expect(stderr).toContain('Really? [y/N] ');

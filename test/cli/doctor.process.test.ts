@@ -17,6 +17,15 @@ async function sound(home: Home): Promise<Record<string, string>> {
 }
 
 describe('doctor', () => {
+  test('ends with 1 where --live was asked for and there is no client to run', async () => {
+    using home = temporaryHome();
+    const env = await sound(home);
+    expect((await call(home, ['doctor'], { env })).exitCode).toBe(0);
+    const live = await call(home, ['doctor', '--live'], { env: { PATH: '/nowhere' } });
+    expect(live.stdout).toContain('skipped  live ');
+    expect(live.exitCode).toBe(1);
+  });
+
   test('finds nothing wrong with the real program, and ends with 0', async () => {
     using home = temporaryHome();
     const env = await sound(home);

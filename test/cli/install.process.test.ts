@@ -50,7 +50,8 @@ describe('install asks whether a model may write lessons, and whether results wa
       { asked: 0, lessons: 'daily', wake: 'on', holdOut: 'low' },
     ],
     ['two where one answer is given', '--wake off', true, { asked: 2, lessons: 'suggest', wake: 'off' }],
-    ['not when the older answer is given', '--analyse yes', false, { asked: 2, analysis: true, wake: 'off' }],
+    ['not when the older answer is given', '--analyze yes', false, { asked: 2, analysis: true, wake: 'off' }],
+    ['nor by its older name', '--analyse yes', false, { asked: 2, analysis: true, wake: 'off' }],
     ['not in a dry run', '--dry-run', true, { asked: 0 }],
     ['not when a program reads the report', '--json', true, { asked: 0 }],
   ];

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
-import { colouredDiff, newTable, shownJson, shownLine, shownText, visible } from '../../src/cli/output.ts';
+import { colouredDiff, newTable, shownLine, shownText, visible } from '../../src/cli/output.ts';
+import { shownJson } from '../../src/cli/terminal/json.ts';
 
 describe('visible()', () => {
   const rows: [string, string][] = [
@@ -52,14 +53,16 @@ describe('texts of others', () => {
 });
 
 function rendered(colour: boolean): string {
-  const table = newTable(['name', 'value'], { colours: pc.createColors(colour) } as CliContext);
-  table.push(['a', 'one'], ['한글', 'two']);
+  const context = { colours: pc.createColors(colour), screen: () => undefined } as unknown as CliContext;
+  const table = newTable(['name', 'value'], context);
+  table.push(['a', 'one']);
+  table.push(['한글', 'two']);
   return table.toString();
 }
 
 describe('newTable()', () => {
   test('aligns columns by their width on a terminal, without lines', () => {
-    expect(rendered(false).split('\n')).toEqual(['name  value', 'a     one  ', '한글  two  ']);
+    expect(rendered(false).split('\n')).toEqual(['name  value', 'a     one', '한글  two']);
   });
 
   test('dims the heading, and nothing else, where colour is wanted', () => {

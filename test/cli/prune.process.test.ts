@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { contextWish } from '../../src/cli/agents/handover-options.ts';
 import type { CliContext } from '../../src/cli/context.ts';
-import { contextWish } from '../../src/cli/handover-options.ts';
 import { pruneCommand } from '../../src/cli/prune.ts';
 import { statsCommand } from '../../src/cli/stats.ts';
 import { CONTEXT_PARAMETER } from '../../src/mcp/parameters.ts';
@@ -201,8 +201,8 @@ describe('stats', () => {
     writePruned(home.paths, { ...SOME, sessionId: 'ses_2', isOff: true, requests: 3, updatedAt }, 0);
     expect(printed(await stats()).replace(/ +$/gm, '')).toBe(
       `session      directory      last      requests  not sent          read again
-ses_2 (off)  /home/dev/app  just now         3    10,000  20.0 %         500
-ses_1        /home/dev/app  2h ago          12    10,000  20.0 %         500
+ses_2 (off)  /home/dev/app  10 s ago         3    10,000  20.0 %         500
+ses_1        /home/dev/app  2 h ago         12    10,000  20.0 %         500
 all 2                                       15    20,000  20.0 %       1,000
 In characters, over all requests of each session.
 `,

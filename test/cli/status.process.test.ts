@@ -34,7 +34,9 @@ describe('status', () => {
   test('says that nothing is recorded, and makes nothing', async () => {
     using home = temporaryHome();
     expect(await status(home)).toEqual(
-      said(`self-generation on  ${home.paths.home}\nNothing recorded yet.\n`),
+      said(
+        `self-generation on  ${home.paths.home}\nNothing recorded yet.\nNext: "self-generation install" sets it up in the clients that are there.\n`,
+      ),
     );
     expect(existsSync(home.paths.home)).toBe(false);
   });
@@ -94,9 +96,9 @@ describe('status', () => {
     home.put('.self-generation/given/abc.json', JSON.stringify({ ts: '2026-11-20T09:00:00.000Z', ...note }));
     const stdout = printed(await status(home));
     expect(stdout).toContain('1 suggestion waiting for your decision.');
-    expect(stdout).toMatch(/\n2026-11-20T09:00 +app +claude sonnet +2 suggestions +0\.1234 *\n/);
-    expect(stdout).toMatch(/\n2026-11-20T09:00 +app +claude +failed: Invalid API key +\? *\n/);
-    expect(stdout).toContain('\n2026-11-20T09:00:00  executor  app\n  recent errors:\n  - x\n');
+    expect(stdout).toMatch(/\n47 min ago +app +claude sonnet +2 suggestions +0\.1234 *\n/);
+    expect(stdout).toMatch(/\n47 min ago +app +claude +failed: Invalid API key +\? *\n/);
+    expect(stdout).toContain('\n47 min ago  executor  app\n  recent errors:\n  - x\n');
     expect(stdout).not.toContain('\x1b');
     const { learning } = JSON.parse((await status(home, '--json')).stdout);
     expect(learning).toMatchObject({

@@ -8,7 +8,7 @@ const home = homePerTest();
 
 /** What is recorded of a prompt; nothing is ever said to it. */
 function recorded(text: string, config: Payload = {}) {
-  const skills = [{ name: 'deploy-staging', scope: 'project' }] as const;
+  const skills = [{ name: 'deploy-staging', scope: 'project', changedMs: 0 }] as const;
   const { recording, ...others } = decideIn(home, prompt(text), { config, skills });
   expect(others).toEqual({});
   return recording?.kind === 'prompt' ? recording : undefined;

@@ -12,20 +12,27 @@ export type TerminalProgram = AsyncDisposable & {
   readonly kill: (signal: NodeJS.Signals) => void;
 };
 
-export type TerminalOptions = { readonly cwd: string; readonly env: Environment };
+export type TerminalOptions = {
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly columns?: number;
+};
 
 const COLUMNS = 120;
 const ROWS = 40;
 
 /** Starts the program on a new pseudo-terminal. */
-export function startOnTerminal(command: string[], { cwd, env }: TerminalOptions): TerminalProgram {
+export function startOnTerminal(
+  command: string[],
+  { cwd, env, columns = COLUMNS }: TerminalOptions,
+): TerminalProgram {
   const decoder = new TextDecoder();
   let said = '';
   const child = Bun.spawn(command, {
     cwd,
     env: { ...env, TERM: 'xterm-256color' },
     terminal: {
-      cols: COLUMNS,
+      cols: columns,
       rows: ROWS,
       data(_terminal, bytes) {
         said += decoder.decode(bytes, { stream: true });

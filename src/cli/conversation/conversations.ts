@@ -1,5 +1,5 @@
 import { partsOf, turnsSaid, typedIn } from '../../conversation/messages.ts';
-import { formatAge, isoTime } from '../../runs/model/stats.ts';
+import { isoTime, timeAgo } from '../../runs/model/stats.ts';
 import { conversationsOf } from '../../runs/store/parts.ts';
 import { readRuns } from '../../runs/store/rows.ts';
 import { newTable, shortened } from '../output.ts';
@@ -27,7 +27,7 @@ export function listConversations(here: RunsHere): void {
   const nowMs = context.now().getTime();
   const table = newTable(['#', 'used', 'client', 'messages', 'begins with'], context);
   for (const { number, usedAt, client, messages, begins } of conversations) {
-    const age = formatAge(nowMs - Date.parse(usedAt ?? ''));
+    const age = timeAgo(Date.parse(usedAt ?? ''), nowMs);
     table.push([number, age, client ?? '', messages, shortened(begins, TEXT_LENGTH_MAX)]);
   }
   const none = 'There is no conversation in this project yet.\n';

@@ -8,12 +8,11 @@ import { waitForRuns } from '../../runs/stop.ts';
 import { currentConversation } from '../../runs/store/parts.ts';
 import { readRuns } from '../../runs/store/rows.ts';
 import { loadConversationSettings } from '../../settings/conversation-settings.ts';
-import { type CliContext, commandGroup, EXIT, subcommand } from '../context.ts';
+import { type CliContext, commandGroup, EXIT, exitCodes, subcommand } from '../context.ts';
 import { shownText } from '../output.ts';
 import {
   answer,
   complain,
-  complainInJson,
   complainUsage,
   type JsonFlag,
   type RunsHere,
@@ -23,6 +22,9 @@ import {
 } from '../subagents/runs-here.ts';
 import { progressOf } from '../subagents/wait.ts';
 
+const CODES = [0, 1, 2, 3, 4];
+const ENDS = `${exitCodes(CODES).slice(0, -1)}, 130 interrupted.`;
+
 const AFTER = `
 Notes on what was said with "run", by project; a new session is told the newest of them. "memory.enabled" in the settings
 has a model write them now and then, "memory flush" at once. They stand as Markdown in ~/.self-generation/memory.
@@ -30,7 +32,9 @@ has a model write them now and then, "memory flush" at once. They stand as Markd
 Examples:
   $ self-generation memory                    the notes of this project, the newest first
   $ self-generation memory search login test
-  $ self-generation memory forget 3f9a2c`;
+  $ self-generation memory forget 3f9a2c
+
+${ENDS}`;
 
 /** `memory`: what is remembered of the conversations of a project. */
 export function memoryCommand(context: CliContext): Command {
@@ -40,28 +44,27 @@ export function memoryCommand(context: CliContext): Command {
   const listAll = (flags: JsonFlag) => inRuns(flags, (here) => tellEntries(entriesHere(here), here));
   const group = commandGroup('memory', { description, after: AFTER }, context, listAll);
   const commands = [
-    subcommand('memory list', { description: 'list the notes', calls: [''] }, context, listAll),
+    subcommand('memory list', { description: 'list the notes', calls: [''], codes: CODES }, context, listAll),
     subcommand(
       'memory search',
-      { description: 'list the notes with all of these words', calls: ['login test'] },
+      { description: 'list the notes with all of these words', calls: ['login test'], codes: CODES },
       context,
       (flags: JsonFlag, words: readonly string[]) => inRuns(flags, (here) => search(words, here)),
     ).argument('[words...]', 'in any case'),
     subcommand(
       'memory forget',
-      { description: 'remove a note', calls: ['3f9a2c'] },
+      { description: 'remove a note', calls: ['3f9a2c'], codes: CODES },
       context,
       (flags: JsonFlag, id?: string) => inRuns(flags, (here) => forget(id, here)),
     ).argument('[id]', 'of the note'),
     subcommand(
       'memory flush',
-      { description: 'have what was said noted down now', calls: [''] },
+      { description: 'have what was said noted down now', calls: [''], after: `\n\n${ENDS}` },
       context,
       (flags: JsonFlag) => inRuns(flags, flush),
     ),
   ];
   for (const command of commands) group.addCommand(command);
-  for (const command of [group, ...group.commands]) complainInJson(command, context);
   return group;
 }
 

@@ -11,11 +11,10 @@ import { looksOnly, splitGrants } from '../../runs/model/permissions.ts';
 import { readRuns } from '../../runs/store/rows.ts';
 import { readInput } from '../../system/files.ts';
 import { type CliContext, EXIT, type Given, PROGRAM, subcommand } from '../context.ts';
-import { shownJson, shownText } from '../output.ts';
+import { shownText } from '../output.ts';
 import {
   answer,
   complain,
-  complainInJson,
   complainUsage,
   type RunsHere,
   refuse,
@@ -25,7 +24,8 @@ import {
   withRunsHere,
 } from '../subagents/runs-here.ts';
 import { PERMISSIONS } from '../subagents/spawn.ts';
-import { followSaid } from './run.ts';
+import { shownJson } from '../terminal/json.ts';
+import { followSaid, leaveStream } from './run.ts';
 import { watchOrchestration } from './watch.ts';
 
 type Flags = Given<'json' | 'explain' | 'direct' | 'pipeline'> &
@@ -63,7 +63,6 @@ export function orchestrateCommand(context: CliContext, read = readInput): Comma
     .option('--permissions <P>', PERMISSIONS)
     .option('--continue [N]', 'go on with an orchestration that is not done', readNumber)
     .option('--no-wait', 'do not wait for its end');
-  complainInJson(command, context);
   return command;
 }
 
@@ -183,8 +182,9 @@ async function goOn(one: Orchestration, flags: Flags, here: RunsHere): Promise<v
   };
   const { ended, isStopped } = await watched(id, { onSingle }, here);
   if (ended === null) {
-    context.stderr(`left; "${PROGRAM} orchestrate --continue ${number}" goes on with it\n`);
-    return context.setExitCode(EXIT.interrupted);
+    const next = `"${PROGRAM} orchestrate --continue ${number}" goes on with it`;
+    if (!isJson) context.stderr(`left; ${next}\n`);
+    return leaveStream('The orchestration was left', next, here);
   }
   if (said?.status === 'accepted') return followSaid(said, here);
   const { state, text } = ended;

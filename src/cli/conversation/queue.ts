@@ -2,13 +2,12 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Said, typedIn } from '../../conversation/messages.ts';
 import { dropWaiting, type Queue, readQueue } from '../../conversation/queue.ts';
 import { counted } from '../../core/text.ts';
-import { formatSince, isoTime } from '../../runs/model/stats.ts';
-import { type CliContext, commandGroup, EXIT, subcommand } from '../context.ts';
+import { isoTime, timeAgo } from '../../runs/model/stats.ts';
+import { type CliContext, commandGroup, EXIT, exitCodes, subcommand } from '../context.ts';
 import { newTable } from '../output.ts';
 import {
   answer,
   complain,
-  complainInJson,
   complainUsage,
   type JsonFlag,
   type RunsHere,
@@ -20,6 +19,7 @@ import {
 
 const TEXT_LENGTH_MAX = 72;
 const BY = 'a person (queue)';
+const CODES = [0, 1, 2, 3, 4];
 
 const AFTER = `
 Messages that are said while another one is answered wait here, also over a restart. They are numbered anew each time.
@@ -27,7 +27,9 @@ Messages that are said while another one is answered wait here, also over a rest
 Examples:
   $ self-generation queue             what is answered and what waits
   $ self-generation queue drop 2      the second of those that wait is not answered
-  $ self-generation queue clear`;
+  $ self-generation queue clear
+
+${exitCodes(CODES)}`;
 
 /** `queue`: the messages of the current conversation that wait. */
 export function queueCommand(context: CliContext): Command {
@@ -38,21 +40,26 @@ export function queueCommand(context: CliContext): Command {
     inRuns(flags, list),
   );
   const commands = [
-    subcommand('queue list', { description: 'list them', calls: [''] }, context, (flags: JsonFlag) =>
-      inRuns(flags, list),
+    subcommand(
+      'queue list',
+      { description: 'list them', calls: [''], codes: CODES },
+      context,
+      (flags: JsonFlag) => inRuns(flags, list),
     ),
     subcommand(
       'queue drop',
-      { description: 'drop one of them', calls: ['2'] },
+      { description: 'drop one of them', calls: ['2'], codes: CODES },
       context,
       (flags: JsonFlag, place?: number) => inRuns(flags, (here) => drop(place, here)),
     ).argument('[number]', 'its number in the list', readPlace),
-    subcommand('queue clear', { description: 'drop all of them', calls: [''] }, context, (flags: JsonFlag) =>
-      inRuns(flags, clear),
+    subcommand(
+      'queue clear',
+      { description: 'drop all of them', calls: [''], codes: CODES },
+      context,
+      (flags: JsonFlag) => inRuns(flags, clear),
     ),
   ];
   for (const command of commands) group.addCommand(command);
-  for (const command of [group, ...group.commands]) complainInJson(command, context);
   return group;
 }
 
@@ -83,7 +90,7 @@ function listText({ conversation, atWork, waiting }: Queue, { context }: RunsHer
   const table = newTable(['#', 'state', 'client', 'since', 'message'], context);
   const row = (number: string, { run, turn }: Said) =>
     table.push([
-      ...[number, turn.state, run.client, formatSince(nowMs - (turn.startedAtMs ?? turn.queuedAtMs))],
+      ...[number, turn.state, run.client, timeAgo(turn.startedAtMs ?? turn.queuedAtMs, nowMs)],
       textOf({ run, turn }),
     ]);
   for (const one of atWork) row('', one);

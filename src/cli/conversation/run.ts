@@ -6,7 +6,7 @@ import { followTurn } from '../../conversation/follow.ts';
 import { advanceMemory } from '../../conversation/memory/flush.ts';
 import { stopAnswer } from '../../conversation/queue.ts';
 import { type Said, type SayOptions, say, withInput } from '../../conversation/say.ts';
-import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
+import type { ClientName } from '../../core/client-name.ts';
 import { counted } from '../../core/text.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
 import { type RunWithTurn, THINKING_LEVELS } from '../../runs/model/run.ts';
@@ -15,11 +15,20 @@ import { endReason, isTerminal } from '../../runs/model/turn.ts';
 import { orLogged } from '../../runs/world.ts';
 import { QUEUE_MODES, type QueueMode } from '../../settings/conversation-settings.ts';
 import { isInputPiped, readInput, readInputSoon } from '../../system/files.ts';
-import { type CliContext, choice, EXIT, type Given, limitUpTo, PROGRAM, subcommand } from '../context.ts';
-import { printJson, shownJson, shownText } from '../output.ts';
+import {
+  type CliContext,
+  choice,
+  EXIT,
+  failWith,
+  type Given,
+  limitUpTo,
+  PROGRAM,
+  subcommand,
+  withClientOption,
+} from '../context.ts';
+import { printJson, shownText } from '../output.ts';
 import {
   complain,
-  complainInJson,
   complainUsage,
   type RunsHere,
   refuse,
@@ -29,12 +38,13 @@ import {
 } from '../subagents/runs-here.ts';
 import { PERMISSIONS } from '../subagents/spawn.ts';
 import { outcomeCode, turnJson } from '../subagents/wait.ts';
+import { shownJson } from '../terminal/json.ts';
 import { listConversations } from './conversations.ts';
 
 /** `run` and `steer`: something is said to the main agent, and its answer is followed. */
 
 type RunFlags = Given<'json' | 'new' | 'list'> &
-  Given<'cli', ClientName> &
+  Given<'client', ClientName> &
   Given<'model' | 'effort' | 'permissions', string> &
   Given<'resume', number> &
   Given<'queue', QueueMode> & { readonly wait: boolean };
@@ -57,7 +67,7 @@ const NO_INPUT =
   'warning: nothing came on standard input within 10 s, and it is not waited for; "< /dev/null" says that there is none\n';
 
 const CODES = `
-Exit codes: 0 done, 1 failed, 2 wrong usage, 4 forbidden, 5 limit reached, 6 timed out, 7 stopped, 130 interrupted.`;
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 forbidden, 5 limit reached, 6 timed out, 7 stopped, 130 interrupted.`;
 
 const RUN_AFTER = `
 
@@ -72,14 +82,13 @@ export function runCommand(context: CliContext, input = STANDARD_INPUT): Command
     description: 'talk to the main agent of this project',
     calls: [
       "'Why does the login test fail?'",
-      "--cli codex --effort high 'Review what we have just changed'",
+      "--client codex --effort high 'Review what we have just changed'",
       "--new 'Something else' < notes.md",
       "--queue steer 'Stop: use the other database'",
     ],
     after: RUN_AFTER,
   };
-  const command = sayingCommand('run', described, context, input, {})
-    .addOption(choice('--cli <C>', 'the client that answers', CLIENT_NAMES))
+  return withClientOption(sayingCommand('run', described, context, input, {}), 'the client that answers')
     .option('--model <M>', 'as the client names its models')
     .addOption(choice('--effort <E>', 'how much it thinks', THINKING_LEVELS))
     .option('--list', 'list the conversations of this project, and say nothing')
@@ -87,7 +96,6 @@ export function runCommand(context: CliContext, input = STANDARD_INPUT): Command
     .option('--new', 'begin a new conversation')
     .option('--permissions <P>', PERMISSIONS)
     .addOption(choice('--queue <MODE>', 'what becomes of it while another message is answered', QUEUE_MODES));
-  return command;
 }
 
 const STEER_AFTER = `
@@ -121,13 +129,12 @@ function sayingCommand(
   const command = subcommand(name, described, context, act)
     .argument('[prompt...]', 'what to say; "-" reads it from standard input')
     .option('--no-wait', 'do not wait for the answer');
-  complainInJson(command, context);
   return command;
 }
 
-function optionsOf({ cli, model, effort, permissions, resume, new: isNew, queue }: RunFlags): SayOptions {
+function optionsOf({ client, model, effort, permissions, resume, new: isNew, queue }: RunFlags): SayOptions {
   const grants = permissions === undefined ? undefined : splitGrants(permissions);
-  return { client: cli, model, effort, permissions: grants, resume, isNew, mode: queue };
+  return { client, model, effort, permissions: grants, resume, isNew, mode: queue };
 }
 
 type Called = { readonly flags: RunFlags; readonly words: readonly string[]; readonly input: Input };
@@ -201,11 +208,17 @@ export async function followSaid(answer: Said, here: RunsHere): Promise<void> {
       context.setExitCode(interrupts > 0 ? EXIT.interrupted : outcomeCode([found]));
       show.end(found);
       advanceMemory({ id: answer.conversationId }, requester, world);
-    } else if (interrupts > 0) context.setExitCode(EXIT.interrupted);
+    } else if (interrupts > 0) leaveStream('The answer was left', '"queue" shows whether it goes on', here);
   } finally {
     show.stop();
     release();
   }
+}
+
+/** Ends what somebody has left by Ctrl-C; a stream of JSON with the line that says so. */
+export function leaveStream(what: string, next: string, { context, isJson }: RunsHere): void {
+  context.setExitCode(EXIT.interrupted);
+  if (isJson) failWith({ exitCode: EXIT.interrupted, message: `${what}.`, hint: `${next}.` }, context);
 }
 
 const HELD_TOLD_MS = 2000;
@@ -222,7 +235,7 @@ type View = {
 function lineView(answer: Said, { context }: RunsHere): View {
   const hidesExits = clientNamed(answer.client).exitCodes !== undefined;
   const { push } = eventSummary(LABEL, hidesExits ? () => undefined : undefined);
-  const { stderr, stdout, progress, colours } = context;
+  const { stderr, verbatim, progress, colours } = context;
   const begunMs = Date.now();
   let state = '';
   const timer = setInterval(() => {
@@ -250,7 +263,7 @@ function lineView(answer: Said, { context }: RunsHere): View {
     },
     end: ({ turn }) => {
       const text = (turn.result ?? '').trim();
-      if (text !== '') stdout(`${shownText(text)}\n`);
+      if (text !== '') verbatim(`${shownText(text)}\n`);
       const reason = endReason(turn);
       if (turn.state !== 'success')
         stderr(`⚠️ ${turn.state}${reason === undefined ? '' : `: ${visibleLine(reason)}`}\n`);

@@ -9,7 +9,7 @@ import {
   type WorkStanding,
 } from '../../orchestrate/standing.ts';
 import { formatDuration, formatUsd } from '../../runs/model/stats.ts';
-import { cutToWidth } from '../output.ts';
+import { cutToWidth } from '../terminal/width.ts';
 
 /** How an orchestration stands, as lines of a terminal. Pure: a standing, a width and a time in, lines out. */
 

@@ -7,8 +7,8 @@ import type { Asked, OrchestrationState } from '../../orchestrate/model/state.ts
 import { type Standing, standingOf } from '../../orchestrate/standing.ts';
 import { isTerminal } from '../../runs/model/turn.ts';
 import { logRunFailure } from '../../runs/world.ts';
-import { shownJson } from '../output.ts';
 import type { RunsHere } from '../subagents/runs-here.ts';
+import { shownJson } from '../terminal/json.ts';
 import { frameLines, newsLines } from './view.ts';
 
 /** Shows an orchestration while it goes on: drawn over itself on a terminal, else a line for each thing that happens. */
@@ -75,7 +75,7 @@ export function watchOrchestration(here: RunsHere): Watch {
 
 /** The frame stands below what the agents do, and is drawn anew each second. */
 function frameShow({ context, requester, world }: RunsHere): Show {
-  const { stdout, colours, screen, now } = context;
+  const { verbatim, colours, screen, now } = context;
   let standing: Standing | undefined;
   let shown: readonly string[] = [];
   const draw = (above = '') => {
@@ -87,7 +87,7 @@ function frameShow({ context, requester, world }: RunsHere): Show {
     const lines = standing === undefined ? [] : frameLines(standing, frame).slice(0, rows);
     if (above === '' && lines.join('\n') === shown.join('\n')) return;
     const back = shown.length === 0 ? '' : `\x1b[${shown.length}A\x1b[J`;
-    stdout(`${back}${above}${lines.map((line) => `${line}\n`).join('')}`);
+    verbatim(`${back}${above}${lines.map((line) => `${line}\n`).join('')}`);
     shown = lines;
   };
   const timer = setInterval(draw, DRAW_MS);

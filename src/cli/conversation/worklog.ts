@@ -5,18 +5,12 @@ import type { Orchestration } from '../../orchestrate/model/state.ts';
 import { leftNote, standingOf } from '../../orchestrate/standing.ts';
 import { isCarriedOn, orchestrationsOf } from '../../orchestrate/store.ts';
 import { worklogMarkdown } from '../../orchestrate/worklog.ts';
-import { formatAge, isoTime } from '../../runs/model/stats.ts';
+import { isoTime, timeAgo } from '../../runs/model/stats.ts';
 import { readRuns } from '../../runs/store/rows.ts';
 import { type CliContext, EXIT, type Given, newCommand, PROGRAM } from '../context.ts';
 import { newTable, shortened, shownText } from '../output.ts';
-import {
-  answer,
-  complain,
-  complainInJson,
-  type RunsHere,
-  safeText,
-  withRunsHere,
-} from '../subagents/runs-here.ts';
+import { answer, complain, type RunsHere, safeText, withRunsHere } from '../subagents/runs-here.ts';
+import { leaveStream } from './run.ts';
 import { watchOrchestration } from './watch.ts';
 
 type WorklogFlags = Given<'json' | 'list' | 'watch'>;
@@ -53,7 +47,6 @@ export function worklogCommand(context: CliContext): Command {
       flags.list ? tellList(here) : tellOne(number, flags, here),
     ),
   );
-  complainInJson(command, context);
   return command;
 }
 
@@ -71,7 +64,7 @@ function tellList(here: RunsHere): void {
   const found = orchestrationsHere(here).slice(0, LISTED_MAX);
   const table = newTable(['#', 'state', 'age', 'prompt'], context);
   for (const { id, number, state, createdAtMs, prompt } of found) {
-    const age = formatAge(context.now().getTime() - createdAtMs);
+    const age = timeAgo(createdAtMs, context.now().getTime());
     const shown = state !== 'open' ? state : isAtWork(id, here) ? 'at work' : 'left';
     table.push([number, shown, age, shortened(safeText(prompt), PROMPT_LENGTH_MAX)]);
   }
@@ -129,7 +122,7 @@ async function watchToItsEnd({ id, number }: Orchestration, here: RunsHere): Pro
     watch.stop();
     release();
   }
-  if (isLeft) context.setExitCode(EXIT.interrupted);
+  if (isLeft) leaveStream('The worklog was left', '"worklog --watch" shows it again', here);
 }
 
 function missing(number: number | undefined, all: readonly Orchestration[]): string {

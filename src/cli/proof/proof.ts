@@ -7,6 +7,7 @@ import { resolutionText } from '../../core/told-texts.ts';
 import { verifyLedger } from '../../database/ledger.ts';
 import { writeDatabase } from '../../hooks/store/use-database.ts';
 import { listWithdrawals } from '../../lessons/store/withdrawals.ts';
+import { timeAgo } from '../../runs/model/stats.ts';
 import {
   type CliContext,
   type CliState,
@@ -112,7 +113,7 @@ function printWithdrawn({ json }: Flags, { paths }: CliState, context: CliContex
       `${bold(String(id))}  ${shownLine(said)}`,
       `    was told: ${shownLine(resolution)}`,
       `    ${REASONS[reason]}: ${shownLine(detail)}`,
-      `    ${dim(`${ts.slice(0, 10)}  ${shownLine(project)}`)}\n`,
+      `    ${dim(`${timeAgo(Date.parse(ts), context.now().getTime())}  ${shownLine(project)}`)}\n`,
     ].join('\n'),
   );
   if (json) printJson({ withdrawn }, context);

@@ -14,7 +14,7 @@ import { clientNamed } from '../../clients/clients.ts';
 import type { ClientName } from '../../core/client-name.ts';
 import { counted } from '../../core/text.ts';
 import { writeDatabase } from '../../hooks/store/use-database.ts';
-import { type CliContext, type CliState, EXIT, fail, isAgreed, keepFromAgent } from '../context.ts';
+import { agree, type CliContext, type CliState, EXIT, fail, keepFromAgent } from '../context.ts';
 import { newTable, printJson, shortened, shownLine } from '../output.ts';
 import { wrap } from './words.ts';
 
@@ -57,8 +57,7 @@ export async function replayLesson(
   if (!flags.json) context.stdout(planText(plan, options, context));
   if (plan.moments.length === 0) return report(NOTHING_ASKED(plan), flags, context);
   const asked = `Ask ${clientNamed(options.client).title} ${counted(2 * plan.moments.length, 'question')} now?`;
-  if (!(await isAgreed(asked, 'ask them', flags, context)))
-    return flags.json ? printJson({ kind: 'not-confirmed', lesson: flags.replay }, context) : undefined;
+  await agree(asked, 'ask them', { yes: flags.yes, report: { lesson: flags.replay } }, context);
   const interrupt = new AbortController();
   const free = context.onInterrupt(() => interrupt.abort());
   const show = (done: number, usd: number) =>

@@ -33,7 +33,7 @@ async function start(here: RunsHere, { print }: AttachFlags, { run }: RunListing
   const { attachment } = answer;
   const { words: command, path, cwd, env, set, unset } = attachment;
   if (isJson) return printJson({ runId, number, client, sessionId, cwd, command, env: set, unset }, context);
-  if (print || !context.isInteractive) return context.stdout(`${visible(shellLine(attachment))}\n`);
+  if (print || !context.isInteractive) return context.verbatim(`${visible(shellLine(attachment))}\n`);
   const taken = takeSession(run, world);
   if (taken !== undefined) return complainOf('attach to', run, taken, here);
   // Ctrl-C is for the client, which has the terminal.

@@ -2,12 +2,13 @@ import { handoverLine } from '../../runs/model/handover.ts';
 import type { Profile } from '../../runs/model/profile.ts';
 import type { Run } from '../../runs/model/run.ts';
 import {
-  formatAge,
   formatCount,
   formatDuration,
   formatUsd,
   isoTime,
+  localTime,
   ordinal,
+  timeAgo,
 } from '../../runs/model/stats.ts';
 import { endReason, isTerminal, runtimeMs, type Turn, type Usage } from '../../runs/model/turn.ts';
 import { eventView } from '../../runs/read-log.ts';
@@ -107,7 +108,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
   const { run, turn, usage, delivery } = listing;
   const { requested, resolved, observed } = run.model;
   const word = (text: string | null) => (text === null ? 'n/a' : visibleLine(text));
-  const time = (ms: number | null) => (ms === null ? 'n/a' : `${isoTime(ms)} (${formatAge(nowMs - ms)})`);
+  const time = (ms: number | null) => (ms === null ? 'n/a' : `${localTime(ms)} (${timeAgo(ms, nowMs)})`);
   const announced = turns.filter(({ kind }) => kind === 'announce').map(({ usage }) => usage);
   const tokens = announced.reduce((sum, one) => sum + (one.inputTokens ?? 0) + (one.outputTokens ?? 0), 0);
   const source = usage.costSource === 'priced' ? 'by the configured prices' : 'as the client says';
@@ -125,7 +126,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
     ['Started', time(turn.startedAtMs)],
     ['Ended', time(turn.endedAtMs)],
     ['Cleanup', run.cleanup],
-    ['Archive', run.archivedAtMs === null ? isoTime(run.archiveAtMs) : time(run.archivedAtMs)],
+    ['Archive', archiveWords(run, time)],
     ['Cleanup handled', run.archivedAtMs === null ? null : 'yes'],
     ['Outcome', isTerminal(turn.state) ? outcomeWords(turn) : 'n/a'],
     ...turns.map(
@@ -138,7 +139,7 @@ function rowsOf({ listing, queuePosition, transcript, attempts, turns }: Known, 
     ['Announce steps', announced.length === 0 ? null : `tokens ${formatCount(tokens)}`],
     ['Cost', usage.costUsd === null ? 'n/a' : `${formatUsd(usage.costUsd)} (${source})`],
     ['PID', pidWords(turn)],
-    ['Deadline', isoTime(turn.deadlineAtMs) ?? 'none'],
+    ['Deadline', turn.deadlineAtMs === null ? 'none' : localTime(turn.deadlineAtMs)],
     ['Queue', queuePosition === undefined ? 'n/a' : ordinal(queuePosition)],
     ['Delivery', `${delivery}${handedOut}`],
     ['Worktree', worktreeWords(listing)],
@@ -156,6 +157,11 @@ function outcomeWords(turn: Turn): string {
   if (reason === undefined) return turn.state;
   const words = visibleLine(reason);
   return words.startsWith(turn.state) ? words : `${turn.state} (${words})`; // "stopped by …" says both.
+}
+
+function archiveWords({ archiveAtMs, archivedAtMs }: Run, time: (ms: number) => string): string | null {
+  if (archivedAtMs !== null) return time(archivedAtMs);
+  return archiveAtMs === null ? null : localTime(archiveAtMs);
 }
 
 function profileWords({ kind, limits }: Profile): string {
@@ -190,5 +196,5 @@ function worktreeWords(listing: RunListing): string {
 }
 
 function eventLine({ atMs, actor, type, detail }: RunEvent): string {
-  return `  ${isoTime(atMs)} ${safeLine(`${actor}: ${type} ${detail}`)}`;
+  return `  ${localTime(atMs)} ${safeLine(`${actor}: ${type} ${detail}`)}`;
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StatePaths } from '../../core/state-paths.ts';
-import { formatAge, formatDuration, formatSince, formatUsd } from '../../runs/model/stats.ts';
+import { formatDuration, formatUsd, timeAgo } from '../../runs/model/stats.ts';
 import { isTerminal, runtimeMs } from '../../runs/model/turn.ts';
 import { readRunList } from '../../runs/read-log.ts';
 import { reconcileAndArchive } from '../../runs/reconcile.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import { type CliContext, EXIT, type Given, limitUpTo } from '../context.ts';
-import { cutToWidth } from '../output.ts';
+import { cutToWidth } from '../terminal/width.ts';
 import {
   answer,
   complain,
@@ -26,8 +26,6 @@ type ListFlags = Given<'all' | 'allProjects' | 'parts' | 'watch' | 'json'> & Giv
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100_000;
-/** Used where no terminal tells its size. */
-const COLUMNS_DEFAULT = 80;
 const ROWS_DEFAULT = 24;
 const WATCH_INTERVAL_MS = 1000;
 /** Of a terminal that is watched: the heading, the counts, what is not shown, and where the cursor stands. */
@@ -74,7 +72,7 @@ async function watch(here: RunsHere, flags: ListFlags): Promise<void> {
     const limit = Math.max(1, Math.floor(rows / (flags.allProjects ? 2 : 1)));
     const found = readFound({ ...flags, limit: Math.min(limit, flags.limit ?? LIMIT_DEFAULT) }, here);
     const lines = listLines(found, flags, here);
-    context.stdout(`${drawn === 0 ? '' : `\x1b[${drawn}A\x1b[J`}${lines.join('\n')}\n`);
+    context.verbatim(`${drawn === 0 ? '' : `\x1b[${drawn}A\x1b[J`}${lines.join('\n')}\n`);
     drawn = lines.length;
     if (found.active === 0) return;
     await sleep(WATCH_INTERVAL_MS);
@@ -95,7 +93,8 @@ function listLines(found: Found, { allProjects }: ListFlags, { context, world }:
   const { bold, dim } = context.colours;
   if (runs.length === 0 && active + done === 0)
     return [`🧭 Subagents: none${allProjects ? '' : ' in this project'}.`];
-  const columns = context.screen()?.columns || COLUMNS_DEFAULT;
+  // What is read from a pipe has whole lines, as tables have.
+  const columns = context.screen()?.columns || Number.POSITIVE_INFINITY;
   const nowMs = context.now().getTime();
   const cells = runs.map(({ listing, queuePosition }) => [
     // Numbers are unique in one project only.
@@ -132,7 +131,7 @@ function cellsOf(listing: RunListing, nowMs: number, paths: StatePaths): string[
     nameOf(run),
     isTerminal(turn.state) || turn.startedAtMs !== null
       ? formatDuration(runtimeMs(turn, nowMs))
-      : formatAge(nowMs - run.createdAtMs),
+      : timeAgo(run.createdAtMs, nowMs),
     activityWords(listing, nowMs, paths),
     usage.costUsd === null ? 'cost n/a' : formatUsd(usage.costUsd),
     left.join(', '),
@@ -140,9 +139,9 @@ function cellsOf(listing: RunListing, nowMs: number, paths: StatePaths): string[
 }
 
 function activityWords({ turn }: RunListing, nowMs: number, paths: StatePaths): string {
-  if (turn.endedAtMs !== null) return `ended ${formatAge(nowMs - turn.endedAtMs)}`;
+  if (turn.endedAtMs !== null) return `ended ${timeAgo(turn.endedAtMs, nowMs)}`;
   if (turn.startedAtMs === null) return '';
-  return `active ${formatSince(nowMs - (writtenAtMs(turn, paths) ?? turn.startedAtMs))}`;
+  return `active ${timeAgo(writtenAtMs(turn, paths) ?? turn.startedAtMs, nowMs)}`;
 }
 
 /** Lines of cells below one another; what is too much for the terminal is taken from the label. */

@@ -1,6 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import { reasonOf } from '../../core/guards.ts';
+import { type Command, InvalidArgumentError } from 'commander';
 import { redactSecrets } from '../../core/redact.ts';
 import { type StatePaths, statePaths } from '../../core/state-paths.ts';
 import { cutText } from '../../core/text.ts';
@@ -13,7 +12,7 @@ import { reconcileAndArchive } from '../../runs/reconcile.ts';
 import { findByIdAnywhere, findOwnRun, refusalInside, requesterHere } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
 import type { Refusal, RunsWorld } from '../../runs/world.ts';
-import { type CliContext, EXIT, endCommand, NO_HOME } from '../context.ts';
+import { type CliContext, EXIT, failWith, NO_HOME, PROGRAM, seeHelp } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 
 /** Shared by the commands of background runs: opening the store, finding runs, printing answers and refusals. */
@@ -78,17 +77,12 @@ export async function withRunsHere(
   const { env, platform, cwd, executablePath, isCompiled, now } = context;
   const isJson = json === true;
   const paths = statePaths(env, platform);
-  if (paths === undefined) return complain(`Cannot ${action}: ${NO_HOME}.`, EXIT.failed, { isJson, context });
+  if (paths === undefined) return complain(`Cannot ${action}: ${NO_HOME}.`, EXIT.failed, { context });
   const world: RunsWorld = { paths, env, platform, cwd, executablePath, isCompiled, now };
-  try {
-    const inside = refusalInside('subagents', world);
-    if (inside !== undefined) return refuse(inside, '', { isJson, context });
-    reconcileAndArchive(world);
-    await act({ world, requester: requesterHere(world), isJson, context, read });
-  } catch (error) {
-    if (!isJson || error instanceof CommanderError) throw error;
-    complain(`Cannot ${action}: ${reasonOf(error)}`, EXIT.failed, { isJson, context });
-  }
+  const inside = refusalInside('subagents', world);
+  if (inside !== undefined) return refuse(inside, '', { context });
+  reconcileAndArchive(world);
+  await act({ world, requester: requesterHere(world), isJson, context, read });
 }
 
 /** Whether only a person reads the output: no client has started this, or it was typed as a prompt. */
@@ -127,23 +121,6 @@ export function callPlace({ number, requester: { key, cwd } }: Run, { requester 
   return key === requester.key ? '' : ` Call that in "${cwd}", where it is #${number}.`;
 }
 
-/** Prints commander's own errors about a wrong call as JSON where JSON is asked for. */
-export function complainInJson(command: Command, context: CliContext): void {
-  const isJson = () => {
-    let root: Command & { rawArgs?: readonly string[] } = command;
-    while (root.parent !== null) root = root.parent;
-    return root.rawArgs?.includes('--json') === true;
-  };
-  command.configureOutput({ writeErr: (text) => isJson() || context.stderr(text) });
-  command.exitOverride((error) => {
-    const isHelp = error.exitCode === 0;
-    if (!isHelp && isJson())
-      complain(error.message.replace(/^error: /, ''), EXIT.usage, { isJson: true, context });
-    if (!isHelp) context.setExitCode(EXIT.usage);
-    throw error;
-  });
-}
-
 type Speaking = Pick<RunsHere, 'isJson' | 'context'>;
 
 /** Prints the answer: the document where JSON is asked for, else the text. */
@@ -152,10 +129,12 @@ export function answer(document: object, text: string, { isJson, context }: Spea
   else context.stdout(text);
 }
 
-/** Ends the command with an error, as JSON where JSON is asked for. */
-export function complain(error: string, exitCode: number, here: Speaking): never {
-  return say({ status: 'error', error }, `⚠️ ${shownText(error)}`, exitCode, here);
+/** Ends the command with an error, a sentence. */
+export function complain(error: string, exitCode: number, { context }: Pick<RunsHere, 'context'>): never {
+  return failWith({ exitCode, message: shownText(error) }, context, WARNED);
 }
+
+const WARNED = { mark: '⚠️ ' };
 
 /** Ends it with what cannot be done with a run, and why. */
 export function complainOf(what: string, run: Run, reason: string, here: RunsHere): never {
@@ -163,10 +142,13 @@ export function complainOf(what: string, run: Run, reason: string, here: RunsHer
 }
 
 /** Ends it with a refusal in the same way. `says`: text before the reason. */
-export function refuse(refusal: Refusal, says: string, here: Speaking): never {
+export function refuse(refusal: Refusal, says: string, here: Pick<RunsHere, 'context'>): never {
   const exitCode = refusal.limit === true ? EXIT.limit : EXIT.failed;
-  const isForbidden = refusal.status === 'forbidden';
-  return say(refusal, `⚠️ ${says}${shownText(refusal.error)}`, isForbidden ? EXIT.forbidden : exitCode, here);
+  return complain(
+    `${says}${refusal.error}`,
+    refusal.status === 'forbidden' ? EXIT.forbidden : exitCode,
+    here,
+  );
 }
 
 export const TASK_BYTES_MAX = 1024 * 1024;
@@ -178,15 +160,15 @@ export async function typedText(words: readonly string[], here: RunsHere): Promi
 }
 
 /** Ends a wrong call with how the command is called. `group`: what stands before that. */
-export function complainUsage(call: string, here: Speaking, group = 'subagents '): never {
-  const error = `Usage: self-generation ${group}${call}`;
-  return say({ status: 'error', error }, `⚙️ ${error}`, EXIT.usage, here);
-}
-
-function say(document: object, line: string, exitCode: number, { isJson, context }: Speaking): never {
-  if (isJson) printJson(document, context);
-  else context.stderr(`${line}\n`);
-  return endCommand(exitCode, context);
+export function complainUsage(
+  call: string,
+  { context }: Pick<RunsHere, 'context'>,
+  group = 'subagents ',
+): never {
+  const [name = ''] = call.split(' ');
+  const message = `Usage: ${PROGRAM} ${group}${call}`;
+  const problem = { exitCode: EXIT.usage, message, hint: context.isJson ? seeHelp(group + name) : undefined };
+  return failWith(problem, context, { mark: '⚙️ ' });
 }
 
 /** Runs in the words of the commands, for a terminal and as JSON. */

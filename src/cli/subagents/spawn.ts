@@ -1,4 +1,4 @@
-import { CLIENT_NAMES, type ClientName } from '../../core/client-name.ts';
+import type { ClientName } from '../../core/client-name.ts';
 import { handoverLine } from '../../runs/model/handover.ts';
 import { splitGrants } from '../../runs/model/permissions.ts';
 import { THINKING_LEVELS, WORKTREE_MODES, type WorktreeMode } from '../../runs/model/run.ts';
@@ -7,13 +7,13 @@ import { retryRun, type SpawnAnswer, seenByGit, spawnRun } from '../../runs/spaw
 import type { SpawnRequest } from '../../runs/spawn-plan.ts';
 import type { WaitAnswer } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { choice, EXIT, type Given } from '../context.ts';
 import {
   contextWish,
   type HandoverFlags,
   withContextHere,
   withHandoverOptions,
-} from '../handover-options.ts';
+} from '../agents/handover-options.ts';
+import { choice, EXIT, type Given, withClientOption } from '../context.ts';
 import { printJson } from '../output.ts';
 import {
   aboutRun,
@@ -34,7 +34,7 @@ type SpawnFlags = HandoverFlags &
   Given<'wait' | 'json'> &
   Given<'agent' | 'model' | 'thinking' | 'label' | 'permissions', string> &
   Given<'timeout', number> &
-  Given<'cli', ClientName> &
+  Given<'client', ClientName> &
   Given<'cleanup', 'delete' | 'keep'> &
   Given<'worktree', WorktreeMode>;
 
@@ -46,13 +46,12 @@ export const spawn: SubagentsCommand = {
   calls: [
     `'Look for dead code and list it'`,
     `--permissions edit --label docs 'Correct the README'`,
-    `--cli codex --timeout 10m 'Which parts of the API have no tests?'`,
+    `--client codex --timeout 10m 'Which parts of the API have no tests?'`,
     '--worktree always --wait - < task.md',
   ],
   define: (command) =>
-    withHandoverOptions(command)
+    withClientOption(withHandoverOptions(command), 'the client that it runs in')
       .argument('[task...]', 'what it is to do; "-" reads it from standard input')
-      .addOption(choice('--cli <C>', 'the client that it runs in', CLIENT_NAMES))
       .option('--agent <ID>', 'the agent of the settings to run as')
       .option('--model <M>', 'as the client names its models')
       .addOption(choice('--thinking <T>', 'how much it thinks', THINKING_LEVELS))
@@ -96,9 +95,9 @@ function startAnew(here: RunsHere, flags: SpawnFlags, { run }: RunListing): Prom
 }
 
 function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
-  const { cli, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
+  const { client, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
   const grants = permissions === undefined ? undefined : splitGrants(permissions);
-  const named = { client: cli, agentId: agent, runTimeoutSeconds: timeout, permissions: grants };
+  const named = { client, agentId: agent, runTimeoutSeconds: timeout, permissions: grants };
   return { task, ...named, model, thinking, label, cleanup, worktree };
 }
 

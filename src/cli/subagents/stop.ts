@@ -1,7 +1,8 @@
+import { Option } from 'commander';
 import { counted } from '../../core/text.ts';
 import { type StopAnswer, type StopTarget, stopRuns } from '../../runs/stop.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
-import { EXIT } from '../context.ts';
+import { alias, EXIT } from '../context.ts';
 import { printJson } from '../output.ts';
 import {
   complainUsage,
@@ -17,28 +18,29 @@ import {
 } from './runs-here.ts';
 
 type Done = Extract<StopAnswer, { status: 'done' }>;
-type StopFlags = JsonFlag & { readonly project?: true };
+type StopFlags = JsonFlag & { readonly allSessions?: true };
 
-/** `subagents stop`: ends a run, all of this session or, with --project, of the project, and waits until no process is left. */
+/** `subagents stop`: ends a run, all of this session or, with --all-sessions, of the project, and waits until no process is left. */
 export const stop: SubagentsCommand = {
   name: 'stop',
   does: 'stop sub-agents',
   description: 'stop a run, or all that you have asked for',
-  calls: ['3', 'last', 'all', 'all --project'],
+  calls: ['3', 'last', 'all', 'all --all-sessions'],
   define: (command) =>
     command
       .argument('[target]', 'the run, or "all" for all that this session has asked for')
-      .option('--project', 'with "all": also what other sessions of this project have asked for'),
+      .option('--all-sessions', 'with "all": also what other sessions of this project have asked for')
+      .addOption(alias(new Option('--project'), 'allSessions')),
   act: end,
 };
 
-async function end(here: RunsHere, { project }: StopFlags, target?: string): Promise<void> {
-  const call = 'stop <id|#|all [--project]>';
-  if (project && !isAll(target)) return complainUsage(call, here);
+async function end(here: RunsHere, { allSessions }: StopFlags, target?: string): Promise<void> {
+  const call = 'stop <id|#|all [--all-sessions]>';
+  if (allSessions && !isAll(target)) return complainUsage(call, here);
   const listing = findRunOrAll(target, call, here);
   const { requester, world, context } = here;
   context.progress('stopping …');
-  const every: StopTarget = { kind: project ? 'project' : 'all' };
+  const every: StopTarget = { kind: allSessions ? 'project' : 'all' };
   const wanted: StopTarget = listing === undefined ? every : { kind: 'run', runId: listing.run.id };
   const by = `${isPerson(here) ? 'a person' : `a session of ${requester.client}`} (subagents stop)`;
   // A person may stop what another project has asked for.
@@ -77,7 +79,7 @@ function tellAll({ stopped, alreadyFinished, failedToStop, othersActive }: Done)
     ...(works > 0 || messages === 0 ? [counted(works, 'subagent')] : []),
     ...(messages > 0 ? [counted(messages, 'waiting message')] : []),
   ];
-  const goOn = `${counted(othersActive, 'run')} of other sessions ${othersActive === 1 ? 'goes' : 'go'} on; --project stops them too.`;
+  const goOn = `${counted(othersActive, 'run')} of other sessions ${othersActive === 1 ? 'goes' : 'go'} on; --all-sessions stops them too.`;
   return [
     `⚙️ Stopped ${what.join(' and ')}.`,
     ...(others.length === 0 ? [] : [others.join(' · ')]),

@@ -6,7 +6,7 @@ import { dismiss, inbox } from './inbox.ts';
 import { info } from './info.ts';
 import { list } from './list.ts';
 import { log } from './log.ts';
-import { complainInJson, type JsonFlag, type SubagentsCommand, withRunsHere } from './runs-here.ts';
+import { type JsonFlag, type SubagentsCommand, withRunsHere } from './runs-here.ts';
 import { retry, spawn } from './spawn.ts';
 import { stop } from './stop.ts';
 import { send, wait } from './wait.ts';
@@ -72,6 +72,5 @@ export function subagentsCommand(context: CliContext, read = readInput): Command
     const command = subcommand(`subagents ${row.name}`, described, context, act);
     group.addCommand(row.define?.(command) ?? command);
   }
-  for (const command of [group, ...group.commands]) complainInJson(command, context);
   return group;
 }

@@ -37,7 +37,7 @@ async function showChanges(here: RunsHere, _flags: JsonFlag, listing: RunListing
   const { id: runId, number, worktree } = run;
   if (here.isJson) printJson({ runId, number, worktree, patch: text }, context);
   else if (text === '') context.stderr(`#${number} has changed nothing in ${visibleLine(worktree.path)}.\n`);
-  else context.stdout(context.screen() === undefined ? text : colouredDiff(text, context));
+  else context.verbatim(context.screen() === undefined ? text : colouredDiff(text, context));
 }
 
 /** `subagents merge`: brings them into the working tree from which the run's was made; all of them or nothing. */

@@ -5,7 +5,7 @@ import { inertText } from '../../core/inert-text.ts';
 import { canonicalProjectPath } from '../../core/project.ts';
 import { pathExists, readTextFile } from '../../system/runtime-bun.ts';
 import { type Requester, repositoryOf } from '../model/run.ts';
-import { formatAge } from '../model/stats.ts';
+import { timeAgo } from '../model/stats.ts';
 import { isPerson } from '../requester.ts';
 import { readRuns } from '../store/rows.ts';
 import { sessionsOfRuns } from '../store/runs.ts';
@@ -98,7 +98,7 @@ function newestHere(requester: Requester, world: RunsWorld): SessionChoice {
 
 function several(live: readonly ClientSession[], world: RunsWorld): SessionChoice {
   const names = live.slice(0, NAMED_MAX).map(({ client, session: { id, modifiedMs } }) => {
-    const age = formatAge(world.now().getTime() - modifiedMs);
+    const age = timeAgo(modifiedMs, world.now().getTime());
     return `${clientNamed(client).title} ${inertText(id, ECHO_LENGTH_MAX)} (${age})`;
   });
   const more = live.length > names.length ? ', …' : '';

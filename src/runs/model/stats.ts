@@ -2,23 +2,29 @@ import { cleanText, cutText } from '../../core/text.ts';
 import type { ModelPrice } from '../../settings/run-settings.ts';
 import type { Usage } from './turn.ts';
 
+const MS_PER_SECOND = 1000;
 const MS_PER_MINUTE = 60_000;
 const MS_PER_HOUR = 3_600_000;
 const MS_PER_DAY = 86_400_000;
 const HOURS_MAX = 48;
+const DAYS_MAX = 14;
 const SECONDS_MAX = 365 * 86_400;
 
-/** How long ago something was: `just now`, `5m ago`, `47h ago`, `3d ago`. */
-export function formatAge(passedMs: number): string {
-  if (!(passedMs >= MS_PER_MINUTE)) return 'just now';
-  if (passedMs < MS_PER_HOUR) return `${Math.floor(passedMs / MS_PER_MINUTE)}m ago`;
-  if (passedMs < HOURS_MAX * MS_PER_HOUR) return `${Math.floor(passedMs / MS_PER_HOUR)}h ago`;
-  return `${Math.floor(passedMs / MS_PER_DAY)}d ago`;
+/** When something was, as people say it: `just now`, `42 s ago`, `5 min ago`, `47 h ago`, `13 d ago`, then the date. */
+export function timeAgo(atMs: number, nowMs: number): string {
+  const passedMs = nowMs - atMs;
+  if (Number.isNaN(passedMs)) return 'at an unknown time';
+  if (passedMs < MS_PER_SECOND) return 'just now';
+  if (passedMs < MS_PER_MINUTE) return `${Math.floor(passedMs / MS_PER_SECOND)} s ago`;
+  if (passedMs < MS_PER_HOUR) return `${Math.floor(passedMs / MS_PER_MINUTE)} min ago`;
+  if (passedMs < HOURS_MAX * MS_PER_HOUR) return `${Math.floor(passedMs / MS_PER_HOUR)} h ago`;
+  if (passedMs < DAYS_MAX * MS_PER_DAY) return `${Math.floor(passedMs / MS_PER_DAY)} d ago`;
+  return localTime(atMs).slice(0, 'YYYY-MM-DD'.length);
 }
 
-/** The same with seconds, for what goes on just now: `5s ago`. */
-export function formatSince(passedMs: number): string {
-  return passedMs < MS_PER_MINUTE ? `${Math.max(0, Math.floor(passedMs / 1000))}s ago` : formatAge(passedMs);
+/** A time by the clock of this machine, for people: `2026-11-20 09:47:09`. */
+export function localTime(atMs: number): string {
+  return new Date(atMs).toLocaleString('sv-SE');
 }
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600 };

@@ -5,7 +5,12 @@ import { type Environment, userHomeOf } from '../../core/state-paths.ts';
  * One of the user's commands and skills, by the name that calls it. `agents`: of the project as well, where other clients than
  * Claude Code read it; not all of them say when they use one.
  */
-export type Skill = { readonly name: string; readonly scope: (typeof SCOPES)[number] };
+export type Skill = {
+  readonly name: string;
+  readonly scope: (typeof SCOPES)[number];
+  /** When its file was last written. */
+  readonly changedMs: number;
+};
 
 /** One of the project hides one of the same name before it. */
 const SCOPES = ['global', 'agents', 'project'] as const;
@@ -34,8 +39,10 @@ export function loadSkills(places: SkillPlaces): Skill[] {
   for (const scope of SCOPES) {
     const directory = places[scope];
     if (!directory) continue;
-    for (const { name, path } of skillFiles(directory))
-      if (skills.size < SKILLS_MAX && isFile(path)) skills.set(name, { name, scope });
+    for (const { name, path } of skillFiles(directory)) {
+      const changedMs = skills.size < SKILLS_MAX ? fileChangedMs(path) : undefined;
+      if (changedMs !== undefined) skills.set(name, { name, scope, changedMs });
+    }
   }
   return [...skills.values()];
 }
@@ -55,8 +62,10 @@ function skillFiles(directory: string): SkillFile[] {
     .filter(({ name }) => NAME.test(name));
 }
 
-function isFile(path: string): boolean {
-  return lookOr(() => process.getBuiltinModule('node:fs').statSync(path).isFile(), false);
+/** Undefined when it is no file. */
+function fileChangedMs(path: string): number | undefined {
+  const stats = lookOr(() => process.getBuiltinModule('node:fs').statSync(path), undefined);
+  return stats?.isFile() ? stats.mtimeMs : undefined;
 }
 
 function namesIn(directory: string): string[] {

@@ -170,11 +170,11 @@ describe('queue', () => {
         line
           .trimEnd()
           .replace(/ {2,}/g, '|')
-          .replace(/\|\d+s ago/, '|0s ago'),
+          .replace(/\|(?:just now|\d+ s ago)/, '|now'),
       ),
     ).toEqual([
-      ...['#|state|client|since|message', expect.stringMatching(/^\|running\|claude\|0s ago\|\[\[note .*…$/)],
-      ...['1|queued|claude|0s ago|one', '2|queued|claude|0s ago|two', '3|queued|claude|0s ago|three', ''],
+      ...['#|state|client|since|message', expect.stringMatching(/^\|running\|claude\|now\|\[\[note .*…$/)],
+      ...['1|queued|claude|now|one', '2|queued|claude|now|two', '3|queued|claude|now|three', ''],
     ]);
     expect((await here.call('queue', 'drop', '2')).stdout).toBe('Dropped: two\n');
     expect(await here.call('queue', 'drop', '7')).toMatchObject({

@@ -92,8 +92,8 @@ describe('run', () => {
     const { stdout } = await here.call('run', '--list');
     expect(stdout.split('\n').map((line) => line.trimEnd().replace(/ {2,}/g, '|'))).toEqual([
       '#|used|client|messages|begins with',
-      '2|just now|claude|1|another one',
-      '1|just now|claude|2|the first one',
+      expect.stringMatching(/^2\|(?:just now|\d+ s ago)\|claude\|1\|another one$/),
+      expect.stringMatching(/^1\|(?:just now|\d+ s ago)\|claude\|2\|the first one$/),
       '',
     ]);
     expect(JSON.parse((await here.call('run', '--list', '--json')).stdout)).toMatchObject({
@@ -261,16 +261,18 @@ describe('run', () => {
     expect(readFileSync(file, 'utf8')).toContain('[assistant] ⏹️ [interrupted]');
   });
 
-  test('a second Ctrl-C leaves at once', async () => {
+  test('a second Ctrl-C leaves at once, and JSON ends with a line that says so', async () => {
     await using here = talkHome();
     const note = `${here.home.path}/note`;
-    const child = here.start(['run', `[[note ${note}]] [[ignore-term]] [[hang]]`]);
+    const child = here.start(['run', '--json', `[[note ${note}]] [[ignore-term]] [[hang]]`]);
     await here.until('it works', () => existsSync(note) && here.said()[0]?.state === 'running');
     await Bun.sleep(300);
     child.kill('SIGINT');
     await here.until('the stop is stored', () => here.said()[0]?.stop !== null);
     child.kill('SIGINT');
+    const lines = (await child.stdout.text()).trimEnd().split('\n');
     expect(await child.exited).toBe(130);
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ type: 'error', error: { code: 'interrupted' } });
     expect(isTerminal(here.said()[0]?.state ?? 'success')).toBe(false);
   });
 });

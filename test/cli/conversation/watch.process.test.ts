@@ -120,7 +120,7 @@ describe('worklog', () => {
     expect(stdout).not.toContain('\x1b');
     expect((await here.program(['worklog', '1'])).stdout).toBe(stdout);
     expect((await here.program(['worklog', '--list'])).stdout).toMatch(
-      /^#\s+state\s+age\s+prompt\s*\n1\s+done\s+just now\s+Build the site\.\s*\n$/,
+      /^#\s+state\s+age\s+prompt\s*\n1\s+done\s+(?:just now|\d+ s ago)\s+Build the site\.\s*\n$/,
     );
     const json = JSON.parse((await here.program(['worklog', '--json'])).stdout);
     expect(json).toMatchObject({ number: 1, status: 'done', worklog: stdout });

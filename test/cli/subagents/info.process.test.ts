@@ -50,9 +50,9 @@ describe('subagents info', () => {
       'SessionId: s-1',
       `Transcript: ${turnFiles(shelf.home.paths, ID, 1).output}`,
       'Runtime: 5m12s',
-      'Created: 2026-11-20T09:35:00.000Z (25m ago)',
-      'Started: 2026-11-20T09:45:00.000Z (15m ago)',
-      'Ended: 2026-11-20T09:50:12.000Z (9m ago)',
+      'Created: 2026-11-20 09:35:00 (25 min ago)',
+      'Started: 2026-11-20 09:45:00 (15 min ago)',
+      'Ended: 2026-11-20 09:50:12 (9 min ago)',
       'Cleanup: keep',
       'Outcome: error (bro<U+001B>[1mken)',
       'Client: claude',
@@ -68,7 +68,7 @@ describe('subagents info', () => {
       'Enforcement gaps: web_fetch',
       'Warning: model "gpt-99" is not known',
       'Events:',
-      '  2026-11-20T10:00:00.000Z supervisor: launched pid 7',
+      '  2026-11-20 10:00:00 supervisor: launched pid 7',
     ]);
   });
 

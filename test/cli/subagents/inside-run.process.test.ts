@@ -28,9 +28,6 @@ describe('inside a run', () => {
     const env = { HOME: shelf.home.path, SELF_GENERATION_RUN: 'a/1' };
     const { code, stdout, stderr } = await shelf.call(['list', '--json'], { env });
     expect({ code, stderr }).toEqual({ code: 4, stderr: '' });
-    expect(JSON.parse(stdout)).toEqual({
-      status: 'forbidden',
-      error: ERROR,
-    });
+    expect(JSON.parse(stdout)).toEqual({ type: 'error', error: { code: 'forbidden', message: ERROR } });
   });
 });

@@ -37,7 +37,8 @@ describe('subagents spawn', () => {
 
   test('writes down every option', async () => {
     using shelf = shelfWithClients();
-    const options = '--cli codex --model made-1 --thinking low --timeout 10m --label docs --cleanup delete';
+    const options =
+      '--client codex --model made-1 --thinking low --timeout 10m --label docs --cleanup delete';
     const words = ['spawn', ...options.split(' '), '--worktree', 'auto', 'task'];
     const { runId } = await shelf.json<Accepted>(words);
     expect(shelf.write((db) => getRun(runId, db)?.run)).toMatchObject({
@@ -93,9 +94,9 @@ describe('subagents spawn', () => {
       expect(spoken.code).toBe(code);
       expect(spoken.stderr.replace(/^⚠️ Spawn failed: /, '')).toMatch(error);
       const { code: again, stdout } = await shelf.call([...words, '--json']);
-      const answer = JSON.parse(stdout) as { status: string; error: string };
-      expect([again, answer.status]).toEqual([code, code === 4 ? 'forbidden' : 'error']);
-      expect(answer.error).toMatch(error);
+      const answer = JSON.parse(stdout) as { error: { code: string; message: string } };
+      expect([again, answer.error.code]).toEqual([code, code === 4 ? 'forbidden' : 'failed']);
+      expect(answer.error.message.replace(/^Spawn failed: /, '')).toMatch(error);
     });
   }
 

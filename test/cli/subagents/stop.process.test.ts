@@ -83,13 +83,13 @@ describe('subagents stop', () => {
     expect(await shelf.call(['stop', 'last'])).toEqual(said('⚙️ Subagent already finished.\n'));
   });
 
-  test('stops all that a person has asked for, says what goes on, and with --project stops that too', async () => {
+  test('stops all that a person has asked for, says what goes on, and with --all-sessions stops that too', async () => {
     using shelf = newShelf(ONE_AT_A_TIME);
     const turn = shelf.start({ requester: sessionOf(shelf.key) });
     shelf.queue({ requester: sessionOf(shelf.key) });
     shelf.queue();
     expect(await shelf.call(['stop', 'all'])).toEqual(
-      said('⚙️ Stopped 1 subagent.\n2 runs of other sessions go on; --project stops them too.\n'),
+      said('⚙️ Stopped 1 subagent.\n2 runs of other sessions go on; --all-sessions stops them too.\n'),
     );
     expect(await shelf.json<object>(['stop', 'all'])).toMatchObject({ stopped: [], othersActive: 2 });
     expect(await stopping(shelf, turn, 'all', '--project')).toEqual(said('⚙️ Stopped 2 subagents.\n'));
@@ -99,11 +99,11 @@ describe('subagents stop', () => {
     expect(told[0]?.notes).toContain('stopped by a person (subagents stop)');
   });
 
-  test('takes --project with all alone', async () => {
+  test('takes --all-sessions, which was --project once, with all alone', async () => {
     using shelf = newShelf();
     shelf.start();
-    expect(await shelf.call(['stop', '1', '--project'])).toEqual(
-      refused(2, '⚙️ Usage: self-generation subagents stop <id|#|all [--project]>\n'),
+    expect(await shelf.call(['stop', '1', '--all-sessions'])).toEqual(
+      refused(2, '⚙️ Usage: self-generation subagents stop <id|#|all [--all-sessions]>\n'),
     );
   });
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
 import { setArchived } from '../../../src/runs/store/rows.ts';
 import { getTurn } from '../../../src/runs/store/turns.ts';
-import { printed, refused } from '../call.ts';
+import { printed, refused, refusedJson } from '../call.ts';
 import { ELSEWHERE, NOW_MS, newShelf } from './shelf.ts';
 
 const id = (beginning: string) => beginning.padEnd(32, '0');
@@ -58,7 +57,9 @@ describe('a run that is named', () => {
       using shelf = threeRuns();
       const { code, stdout, stderr } = await shelf.call(words);
       expect({ code, stderr }).toEqual({ code: 2, stderr: '' });
-      expect(JSON.parse(stdout)).toEqual({ status: 'error', error: expect.stringContaining(error) });
+      expect(JSON.parse(stdout)).toMatchObject({
+        error: { code: 'usage', message: expect.stringContaining(error) },
+      });
       const plain = await shelf.call(words.filter((word) => word !== '--json'));
       expect(plain).toEqual(refused(2, expect.stringMatching(/^error: /)));
     });
@@ -68,11 +69,9 @@ describe('a run that is named', () => {
     using shelf = threeRuns();
     const homeless = await shelf.call(['list', '--json'], { env: {} });
     expect(homeless).toMatchObject({ code: 1, stderr: '' });
-    expect(JSON.parse(homeless.stdout).error).toStartWith('Cannot list the sub-agents: HOME is not set');
-    writeFileSync(shelf.home.paths.runsDatabase, 'no database '.repeat(100));
-    const broken = await shelf.call(['list', '--json']);
-    expect(broken).toMatchObject({ code: 1, stderr: '' });
-    expect(JSON.parse(broken.stdout).error).toStartWith('Cannot list the sub-agents: ');
+    expect(JSON.parse(homeless.stdout).error.message).toStartWith(
+      'Cannot list the sub-agents: HOME is not set',
+    );
   });
 
   test('is one of any project for a person who gives its id, as the list of all projects shows it', async () => {
@@ -117,16 +116,17 @@ describe('a run that is named', () => {
 
   test('is refused as JSON where that is asked for', async () => {
     using shelf = threeRuns();
-    const { code, stdout, stderr } = await shelf.call(['info', '9', '--json']);
-    expect({ code, stderr, answer: JSON.parse(stdout) as unknown }).toEqual({
-      code: 3,
-      stderr: '',
-      answer: { status: 'error', error: 'Invalid subagent index: 9; "subagents list" shows which there are' },
-    });
+    const message = 'Invalid subagent index: 9; "subagents list" shows which there are';
+    expect(await shelf.call(['info', '9', '--json'])).toEqual(refusedJson('not-found', message));
   });
 
   const usages = {
-    ...{ info: '<id|#>', log: '<id|#> [limit] [tools]', stop: '<id|#|all [--project]>', retry: '<id|#>' },
+    ...{
+      info: '<id|#>',
+      log: '<id|#> [limit] [tools]',
+      stop: '<id|#|all [--all-sessions]>',
+      retry: '<id|#>',
+    },
     ...{ send: '<id|#> <message>', wait: '<id|#|all>', dismiss: '<id|#|all>', spawn: '[options] TASK' },
   };
   for (const [name, usage] of Object.entries(usages)) {
@@ -152,7 +152,7 @@ describe('a run that is named', () => {
     for (const words of ['1', '#1', 'abcd1', 'id:abcd1', id('abcd1111'), key]) {
       const stdout = printed(await shelf.call(['info', words]));
       expect(stdout).toContain(`\nRun: ${id('abcd1111')}\n`);
-      expect(stdout).toContain('\nArchive: 2026-11-20T10:00:00.000Z (just now)\nCleanup handled: yes\n');
+      expect(stdout).toContain('\nArchive: 2026-11-20 10:00:00 (just now)\nCleanup handled: yes\n');
     }
   });
 });

@@ -108,7 +108,7 @@ describe('the session that the caller runs in', () => {
 
   test('is not guessed of two in which there is work: both are named', () => {
     const [one, other] = put('opencode', 1, 9);
-    const named = `there is work in OpenCode ${one} (1m ago), OpenCode ${other} (9m ago); `;
+    const named = `there is work in OpenCode ${one} (1 min ago), OpenCode ${other} (9 min ago); `;
     const error = `Cannot tell whose conversation to hand over: ${named}say which one is meant: "--session ID", over MCP "session"`;
     expect(choose(asker('opencode'))).toEqual({ kind: 'several', error });
   });
@@ -141,7 +141,7 @@ describe('for a person', () => {
     expect(choose(asker(null))).toEqual(['claude', claude]);
     const [codex] = put('codex', 10, 11);
     const choice = choose(asker(null));
-    const error = `there is work in Claude Code ${claude} (2m ago), Codex ${codex} (10m ago); `;
+    const error = `there is work in Claude Code ${claude} (2 min ago), Codex ${codex} (10 min ago); `;
     expect(choice).toMatchObject({ kind: 'several', error: expect.stringContaining(error) });
   });
 

@@ -1,26 +1,45 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
-  formatAge,
   formatCount,
   formatDuration,
   formatUsd,
+  localTime,
   ordinal,
   parseSeconds,
   priced,
   type Stats,
   statsLine,
+  timeAgo,
 } from '../../../src/runs/model/stats.ts';
 import { NO_USAGE, type Usage } from '../../../src/runs/model/turn.ts';
 import type { ModelPrice } from '../../../src/settings/run-settings.ts';
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];
 
-test('formatAge() counts whole minutes, hours, and days from the second on', () => {
-  const ages = [Number.NaN, -HOUR, MINUTE - 1, MINUTE, HOUR - 1, HOUR, 48 * HOUR - 1, 48 * HOUR].map(
-    formatAge,
+test('timeAgo() counts whole seconds, minutes, hours, and days from the second on, and then names the day', () => {
+  const now = Date.parse('2026-11-20T12:00:00');
+  const passed = [
+    -HOUR,
+    999,
+    1000,
+    MINUTE - 1,
+    MINUTE,
+    HOUR - 1,
+    HOUR,
+    48 * HOUR - 1,
+    48 * HOUR,
+    336 * HOUR - 1,
+  ];
+  expect(passed.map((ms) => timeAgo(now - ms, now)).join()).toBe(
+    'just now,just now,1 s ago,59 s ago,1 min ago,59 min ago,1 h ago,47 h ago,2 d ago,13 d ago',
   );
-  expect(ages.join()).toBe('just now,just now,just now,1m ago,59m ago,1h ago,47h ago,2d ago');
+  expect(timeAgo(now - 336 * HOUR, now)).toBe('2026-11-06');
+  expect(timeAgo(Number.NaN, now)).toBe('at an unknown time');
+});
+
+test('localTime() is the time of the clock of this machine', () => {
+  expect(localTime(Date.parse('2026-11-20T09:47:09'))).toBe('2026-11-20 09:47:09');
 });
 
 test('parseSeconds() knows seconds, minutes and hours up to a year, and nothing else', () => {

@@ -1,10 +1,11 @@
-import { clientNamed } from '../clients/clients.ts';
-import { inertLines, isInstructionShaped } from '../core/inert-text.ts';
-import { counted } from '../core/text.ts';
-import { isInformative } from '../lessons/errors/normalize-error.ts';
-import type { ErrorEntry, ErrorStory, FixEvidence } from '../lessons/store/error-entries.ts';
-import type { CliContext } from './context.ts';
-import { shortened, shownLine } from './output.ts';
+import { clientNamed } from '../../clients/clients.ts';
+import { inertLines, isInstructionShaped } from '../../core/inert-text.ts';
+import { counted } from '../../core/text.ts';
+import { isInformative } from '../../lessons/errors/normalize-error.ts';
+import type { ErrorEntry, ErrorStory, FixEvidence } from '../../lessons/store/error-entries.ts';
+import { timeAgo } from '../../runs/model/stats.ts';
+import type { CliContext } from '../context.ts';
+import { shortened, shownLine } from '../output.ts';
 
 const ERROR_LENGTH_MAX = 120;
 
@@ -24,7 +25,7 @@ export function printErrors(
       ...(error.evidence === null ? [] : [evidenceOf(error.evidence)]),
       ...clientsNamed(error.clients),
       `told ${error.told}`,
-      age(error.ts, context.now()),
+      timeAgo(Date.parse(error.ts), context.now().getTime()),
       ...(error.isShared ? ['shared'] : []),
       ...(withProject ? [shownLine(error.project) || 'no project'] : []),
     ];
@@ -60,14 +61,6 @@ function evidenceOf({ helped, sessions }: FixEvidence): string {
   return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
 }
 
-function age(ts: string, now: Date): string {
-  const minutes = Math.floor((now.getTime() - Date.parse(ts)) / 60_000);
-  if (Number.isNaN(minutes)) return 'at an unknown time';
-  if (minutes < 1) return 'just now';
-  if (minutes < 60) return `${minutes} min ago`;
-  return minutes < 1440 ? `${Math.floor(minutes / 60)} h ago` : `${Math.floor(minutes / 1440)} d ago`;
-}
-
 /** What agents are told of an error. `reason`: why not all of it; null when they are told all. */
 export type Told = {
   readonly told: 'error and fix' | 'error' | 'nothing';
@@ -89,16 +82,17 @@ export function toldOf({ error, said, fix }: Pick<ErrorEntry, 'error' | 'said' |
 export function printStory(story: ErrorStory, context: CliContext): void {
   const { bold, dim } = context.colours;
   const { told, reason } = toldOf(story);
+  const ago = (ts: string) => timeAgo(Date.parse(ts), context.now().getTime());
   const rows: [string, string | null][] = [
     ['id', String(story.id)],
     ['project', shownLine(story.project) || 'none'],
     ['tool', story.tool && shownLine(story.tool)],
     ['clients', clientsNamed(story.clients)[0] ?? null],
-    ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen })],
+    ['seen', timesOf(story.seen, { first: story.firstSeen, last: story.lastSeen }, ago)],
     ['do', fixOf(story)],
-    ['how', howKnown(story)],
+    ['how', howKnown(story, ago)],
     ['shared', story.isShared ? 'with every project' : null],
-    ['told', tellingsOf(story)],
+    ['told', tellingsOf(story, ago)],
     ['agents', `are told ${told === 'error' ? 'the error' : told}${reason === null ? '' : `: ${reason}`}`],
     ['raw', story.raw && inertLines(story.raw).trim().replaceAll('\n', INDENTED)],
   ];
@@ -110,10 +104,10 @@ export function printStory(story: ErrorStory, context: CliContext): void {
 const LABEL_WIDTH = 11;
 const INDENTED = `\n${' '.repeat(LABEL_WIDTH)}`;
 
-function timesOf(count: number, times: Readonly<Record<string, string | null>>): string {
-  const known = Object.entries(times).flatMap(([label, ts]) =>
-    ts === null ? [] : [`${label} ${shownLine(ts)}`],
-  );
+type Ago = (ts: string) => string;
+
+function timesOf(count: number, times: Readonly<Record<string, string | null>>, ago: Ago): string {
+  const known = Object.entries(times).flatMap(([label, ts]) => (ts === null ? [] : [`${label} ${ago(ts)}`]));
   return [counted(count, 'time'), ...known].join(', ');
 }
 
@@ -123,23 +117,19 @@ const WAYS: Readonly<Record<string, string>> = {
   model: 'written by a model from what agents did',
 };
 
-function howKnown({ fix, resolvedBy, evidence }: ErrorStory): string | null {
+function howKnown({ fix, resolvedBy, evidence }: ErrorStory, ago: Ago): string | null {
   if (fix === null) return null;
   const way = resolvedBy === null ? null : (WAYS[resolvedBy] ?? shownLine(resolvedBy));
   const counts =
-    evidence && `${evidenceOf(evidence)}, first ${day(evidence.first)}, last ${day(evidence.last)}`;
+    evidence && `${evidenceOf(evidence)}, first ${ago(evidence.first)}, last ${ago(evidence.last)}`;
   return [way, counts].filter((part) => part !== null).join('; ') || null;
-}
-
-function day(ts: string): string {
-  return shownLine(ts).slice(0, 10);
 }
 
 const PLACES_SHOWN = 3;
 
-/** `3 times, last executor 2026-11-02; came back once since` */
-function tellingsOf({ told, tellings, cameBack }: ErrorStory): string {
-  const last = tellings.slice(-PLACES_SHOWN).map(({ ts, where }) => `${shownLine(where)} ${day(ts)}`);
+/** `3 times, last executor 3 d ago; came back once since` */
+function tellingsOf({ told, tellings, cameBack }: ErrorStory, ago: Ago): string {
+  const last = tellings.slice(-PLACES_SHOWN).map(({ ts, where }) => `${shownLine(where)} ${ago(ts)}`);
   const count = Math.max(told, tellings.length);
   if (count === 0) return 'never';
   const since =

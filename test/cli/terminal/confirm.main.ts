@@ -1,4 +1,4 @@
-import { confirmOnTerminal } from '../../src/cli/context.ts';
+import { confirmOnTerminal } from '../../../src/cli/terminal/ask.ts';
 
 /** A process that asks one question and prints the answer. */
 process.stdout.write(String(await confirmOnTerminal('Really?')));

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { resultString, type SubAgentResult } from '../runs/context/agents.ts';
-import { missingSections, readDecision } from '../runs/context/plan.ts';
-import { decide } from '../runs/context/plan-loop.ts';
+import { resultString, type SubAgentResult } from '../../runs/context/agents.ts';
+import { missingSections, readDecision } from '../../runs/context/plan.ts';
+import { decide } from '../../runs/context/plan-loop.ts';
 import {
   approvedState,
   approvePlan,
@@ -11,7 +11,7 @@ import {
   type Plan,
   readPlan,
   savePlan,
-} from '../runs/context/plan-store.ts';
+} from '../../runs/context/plan-store.ts';
 import {
   caughtUp,
   draftPlan,
@@ -19,10 +19,30 @@ import {
   EXPLORERS_MAX,
   type Planned,
   refinePlan,
-} from '../runs/context/planning.ts';
-import { formatAge } from '../runs/model/stats.ts';
-import { loadRunSettings } from '../settings/run-settings.ts';
-import { readInput } from '../system/files.ts';
+} from '../../runs/context/planning.ts';
+import { timeAgo } from '../../runs/model/stats.ts';
+import { loadRunSettings } from '../../settings/run-settings.ts';
+import { readInput } from '../../system/files.ts';
+import {
+  type CliContext,
+  EXIT,
+  type Given,
+  newCommand,
+  objectionToAgent,
+  PROGRAM,
+  subcommand,
+} from '../context.ts';
+import { newTable, printJson, shortened, shownText } from '../output.ts';
+import {
+  answer,
+  complain,
+  complainUsage,
+  type JsonFlag,
+  type RunsHere,
+  seesAllProjects,
+  visibleLine,
+  withRunsHere,
+} from '../subagents/runs-here.ts';
 import {
   AGENT_CODES,
   type AgentFlags,
@@ -34,28 +54,7 @@ import {
   withAgentOptions,
   withAgents,
 } from './agent-call.ts';
-import {
-  type CliContext,
-  EXIT,
-  type Given,
-  newCommand,
-  objectionToAgent,
-  PROGRAM,
-  subcommand,
-} from './context.ts';
 import { withHandoverOptions } from './handover-options.ts';
-import { newTable, printJson, shortened, shownText } from './output.ts';
-import {
-  answer,
-  complain,
-  complainInJson,
-  complainUsage,
-  type JsonFlag,
-  type RunsHere,
-  seesAllProjects,
-  visibleLine,
-  withRunsHere,
-} from './subagents/runs-here.ts';
 
 type PlanFlags = AgentFlags & { readonly explore?: number | true };
 
@@ -92,13 +91,17 @@ export function planCommand(context: CliContext, read = readInput): Command {
   );
   const list = subcommand(
     'plan list',
-    { description: 'list the plans of this project', calls: ['', '--all-projects'] },
+    { description: 'list the plans of this project', calls: ['', '--all-projects'], codes: [0, 1, 2, 3, 4] },
     context,
     (flags: ListFlags) => inRuns(flags, (here) => tellList(here, flags)),
   ).option('--all-projects', 'of all projects');
   const show = subcommand(
     'plan show',
-    { description: 'show a plan, also an earlier version of it', calls: ['last', '1a2b --version 2'] },
+    {
+      description: 'show a plan, also an earlier version of it',
+      calls: ['last', '1a2b --version 2'],
+      codes: [0, 1, 2, 3, 4],
+    },
     context,
     (flags: ShowFlags, id?: string) => inRuns(flags, (here) => tellPlan(here, flags, id)),
   )
@@ -119,12 +122,11 @@ export function planCommand(context: CliContext, read = readInput): Command {
     .argument('[feedback...]', 'what is to be changed; without it, it is decided on here');
   const approve = subcommand(
     'plan approve',
-    { description: 'approve a draft: it is written as Markdown', calls: ['last'] },
+    { description: 'approve a draft: it is written as Markdown', calls: ['last'], codes: [0, 1, 2, 3, 4] },
     context,
     (flags: JsonFlag, id?: string) => inRuns(flags, (here) => approveById(here, id)),
   ).argument('[id]', 'of the plan, its beginning, or "last"');
   for (const command of [list, show, resume, approve]) group.addCommand(command);
-  for (const command of [group, ...group.commands]) complainInJson(command, context);
   return group;
 }
 
@@ -236,7 +238,7 @@ function incompleteLine({ status, errors }: SubAgentResult): string {
 
 function showPlan(plan: Plan, { context }: RunsHere): void {
   const text = currentVersion(plan)?.text ?? '';
-  context.stdout(`\n${shownText(text).trimEnd()}\n\n`);
+  context.verbatim(`\n${shownText(text).trimEnd()}\n\n`);
   context.stderr(lackingLine(plan));
 }
 
@@ -268,7 +270,7 @@ function tellList(here: RunsHere, { allProjects }: ListFlags): void {
   const table = newTable(['plan', 'status', 'versions', 'age', 'task'], context);
   const nowMs = world.now().getTime();
   for (const one of found) {
-    const age = formatAge(nowMs - Date.parse(one.createdAt));
+    const age = timeAgo(Date.parse(one.createdAt), nowMs);
     table.push([one.id, statusWords(one), one.versions.length, age, shortened(one.task, 60)]);
   }
   answer({ plans: found.map(planJson) }, found.length === 0 ? 'There is no plan.\n' : `${table}\n`, here);

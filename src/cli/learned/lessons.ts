@@ -1,25 +1,27 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ListedLesson, listLessons } from '../benefit/store/lesson-list.ts';
-import type { StatePaths } from '../core/state-paths.ts';
-import { counted } from '../core/text.ts';
-import type { Db } from '../database/connection.ts';
-import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
-import { sameInClones } from '../lessons/store/lesson-log.ts';
-import { restoreLesson, setPinned } from '../lessons/store/withdrawals.ts';
+import { type ListedLesson, listLessons } from '../../benefit/store/lesson-list.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { counted } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { readDatabase, writeDatabase } from '../../hooks/store/use-database.ts';
+import { sameInClones } from '../../lessons/store/lesson-log.ts';
+import { restoreLesson, setPinned } from '../../lessons/store/withdrawals.ts';
+import { projectOfDirectory } from '../../runs/workspace/first-prompt.ts';
 import {
   type CliContext,
   commandGroup,
   EXIT,
   fail,
+  findScope,
   type Given,
   keepFromAgent,
-  projectHere,
+  PROJECT_OPTION,
   subcommand,
   withState,
-} from './context.ts';
-import { printJson, shortened, shownLine } from './output.ts';
+} from '../context.ts';
+import { printJson, shortened, shownLine } from '../output.ts';
 
-type ListFlags = Given<'withdrawn' | 'allProjects' | 'json'>;
+type ListFlags = Given<'withdrawn' | 'allProjects' | 'json'> & Given<'project', string>;
 type OneFlags = Given<'json'>;
 
 const SAID_LENGTH_MAX = 120;
@@ -38,18 +40,23 @@ export function lessonsCommand(context: CliContext): Command {
   const description = 'see which lessons are told, held out or withdrawn, pin them and restore them';
   const show = (flags: ListFlags) => list(flags, context);
   const group = commandGroup('lessons', { description, after: EXAMPLES }, context, show);
-  const listing = { description: 'list the lessons', calls: ['', '--withdrawn --all-projects'] };
+  const listing = {
+    description: 'list the lessons',
+    calls: ['', '--withdrawn --all-projects'],
+    codes: [0, 1, 2, 3],
+  };
   const listed = subcommand('lessons list', listing, context, show);
   for (const command of [group, listed])
     command
       .option('--withdrawn', 'only those that are told no more')
-      .addOption(new Option('--all-projects', 'lessons of every project'));
+      .option(...PROJECT_OPTION)
+      .addOption(new Option('--all-projects', 'lessons of every project').conflicts('project'));
   group.addCommand(listed);
   for (const { name, description, act } of CHANGES) {
     const change = (flags: OneFlags, id: number) => changeOne({ name, act }, { id, flags, context });
     const command = subcommand(
       `lessons ${name}`,
-      { description, calls: ['12', '12 --json'] },
+      { description, calls: ['12', '12 --json'], codes: [0, 1, 2, 3] },
       context,
       change,
     );
@@ -64,14 +71,16 @@ function readId(text: string): number {
   throw new InvalidArgumentError('It is the number that "lessons list" shows.');
 }
 
-function list({ withdrawn, allProjects, json }: ListFlags, context: CliContext): Promise<void> {
+function list(flags: ListFlags, context: CliContext): Promise<void> {
+  const { withdrawn, allProjects, json } = flags;
   return withState(context, 'list the lessons', ({ paths }) => {
-    const here = projectHere(paths, context);
-    const all = readLessons(allProjects ? undefined : here.spellings, paths, context);
+    const scope = findScope(allProjects ? 'all' : flags.project, paths, context);
+    const spellings = scope.kind === 'all' ? undefined : projectOfDirectory(scope.path).spellings;
+    const all = readLessons(spellings, paths, context);
     const lessons = withdrawn ? all.filter(({ state }) => state === 'withdrawn') : all;
-    const project = allProjects ? null : here.path;
+    const project = scope.path;
     if (json) return printJson({ project, lessons }, context);
-    if (lessons.length > 0) return print(lessons, allProjects === true, context);
+    if (lessons.length > 0) return print(lessons, project === null, context);
     const kind = withdrawn ? 'No lesson is withdrawn' : 'No lesson is known';
     const where = project === null ? '' : ` in "${project}". --all-projects shows those of every project`;
     context.stdout(`${kind}${where}.\n`);
@@ -160,7 +169,7 @@ function changeOne({ name, act }: Pick<Change, 'name' | 'act'>, { id, flags, con
       );
     const missing = name === 'restore' ? 'no withdrawn lesson has this number' : 'no lesson has this number';
     const advice = `"self-generation lessons${name === 'restore' ? ' --withdrawn' : ''} --all-projects" lists them`;
-    if (!writeDatabase(paths, change)) fail(context, EXIT.notFound, `${action}: ${missing}. ${advice}`);
+    if (!writeDatabase(paths, change)) fail(context, EXIT.notFound, `${action}: ${missing}`, advice);
     if (flags.json) printJson({ kind: DONE[name].kind, id }, context);
     else context.stdout(`Lesson ${id} ${DONE[name].said}.\n`);
   });

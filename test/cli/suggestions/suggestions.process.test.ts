@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync } from 'node:fs';
-import { suggestionsCommand } from '../../src/cli/suggestions.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
-import { isoBeforeNow, rule, seedAnalysis, withDatabase } from '../support/seed.ts';
-import { HOOK, RULE, SKILL, seedSuggestion } from '../support/suggestions.ts';
-import { callHere, printed } from './call.ts';
+import { suggestionsCommand } from '../../../src/cli/suggestions/suggestions.ts';
+import { type Home, temporaryHome } from '../../support/home.ts';
+import { isoBeforeNow, rule, seedAnalysis, withDatabase } from '../../support/seed.ts';
+import { HOOK, RULE, SKILL, seedSuggestion } from '../../support/suggestions.ts';
+import { callHere, printed } from '../call.ts';
 
 const APP = '/home/dev/app';
 const own = { project: 'app', projectPath: APP };
@@ -27,11 +27,50 @@ describe('suggestions', () => {
     seedSuggestion(home, HOOK, { project: 'other', projectPath: '/home/dev/other' });
     const stdout = printed(await call(home, []));
     expect(stdout).toMatch(
-      /^1\. \[claude_md\] Use bun\n {3}s[0-9a-z]{9,11} {2}new {2}app\n {3}npm failed three times\n/,
+      /^1\. \[claude_md\] Use bun\n {3}s[0-9a-z]{9,11} {2}new {2}app\n {3}Use bun and not npm\.\n {3}npm failed three times\n/,
     );
     expect(stdout).toContain('\n2. [skill] Release\n');
     expect(stdout).toContain('all projects');
     expect(stdout).not.toContain('generated');
+  });
+
+  test('show tells the whole of one, what would be written where, and what to do', async () => {
+    using home = temporaryHome();
+    mkdirSync(`${home.path}/app`);
+    const here = { project: 'app', projectPath: `${home.path}/app` };
+    const { id } = seedSuggestion(home, SKILL, here);
+    seedSuggestion(home, RULE, here);
+    const before = existsSync(`${home.path}/app/.claude`);
+    const stdout = printed(await call(home, ['show', '2'], `${home.path}/app`));
+    for (const part of [
+      '[skill] Release\n',
+      `${id} · app · waits for your decision · proposed `,
+      '\nSkill "release-it"\n  1. Run the tests.\n  2. Set the tag $ARGUMENTS.\n',
+      '\nEvidence\n  asked for five times\n',
+      `\nApplying it\n--- /dev/null\n+++ ${home.path}/app/.claude/skills/release-it/SKILL.md\n`,
+      `\nDecide\n  self-generation apply ${id} `,
+      `  self-generation dismiss ${id} --why "…" `,
+    ])
+      expect(stdout).toContain(part);
+    expect(existsSync(`${home.path}/app/.claude`)).toBe(before);
+    const asJson = JSON.parse(printed(await call(home, ['show', id, '--json'], `${home.path}/app`)));
+    expect(asJson).toMatchObject({ id, text: SKILL.action, effect: { refused: null } });
+    expect(asJson.effect.diff).toContain('+1. Run the tests.');
+  });
+
+  test('show says why one cannot be applied, and of one that was decided on what takes that back', async () => {
+    using home = temporaryHome();
+    const { id } = seedSuggestion(home, RULE, { project: 'gone', projectPath: '/nowhere/gone' });
+    const stdout = printed(await call(home, ['show', id]));
+    expect(stdout).toContain('\nIt cannot be applied\n  its project "/nowhere/gone" is no directory');
+    expect(stdout).not.toContain(`apply ${id}`);
+    withDatabase(home.paths, (db) =>
+      db.sqlite.run("UPDATE suggestions SET status = 'dismissed', why = 'we use npm' WHERE id = ?", id),
+    );
+    const decided = printed(await call(home, ['show', id]));
+    expect(decided).toContain('\nDismissed because\n  we use npm\n');
+    expect(decided).toContain(`  self-generation undo ${id} `);
+    expect((await call(home, ['show', 'nosuch'])).code).toBe(3);
   });
 
   test('prints everything as JSON', async () => {

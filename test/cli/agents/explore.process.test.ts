@@ -1,14 +1,14 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
-import { exploreCommand } from '../../src/cli/explore.ts';
-import { readRuns } from '../../src/runs/store/rows.ts';
-import { getRun } from '../../src/runs/store/runs.ts';
-import { RUN_VARIABLE } from '../../src/system/process-identity.ts';
-import { withMarker } from '../../src/system/processes.ts';
-import { PATH, runsHome } from '../runs/runs-home.ts';
-import { BINARY } from '../support/program.ts';
-import { startOnTerminal } from '../support/terminal.ts';
-import { callIn, ENGLISH } from './agents.ts';
+import { exploreCommand } from '../../../src/cli/agents/explore.ts';
+import { readRuns } from '../../../src/runs/store/rows.ts';
+import { getRun } from '../../../src/runs/store/runs.ts';
+import { RUN_VARIABLE } from '../../../src/system/process-identity.ts';
+import { withMarker } from '../../../src/system/processes.ts';
+import { PATH, runsHome } from '../../runs/runs-home.ts';
+import { BINARY } from '../../support/program.ts';
+import { startOnTerminal } from '../../support/terminal.ts';
+import { callIn, ENGLISH } from '../agents.ts';
 
 setDefaultTimeout(60_000);
 

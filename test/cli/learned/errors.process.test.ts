@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync } from 'node:fs';
-import type { CliContext } from '../../src/cli/context.ts';
-import { errorsCommand } from '../../src/cli/errors.ts';
-import { record } from '../../src/hooks/store/record.ts';
-import { writeDatabase } from '../../src/hooks/store/use-database.ts';
-import { recordSeen } from '../../src/lessons/store/seen-errors.ts';
-import { failure, time } from '../database/conformance/context.ts';
-import { PREDECESSOR, writeOldDatabase } from '../database/conformance/old-databases.ts';
-import { type Home, readRows, temporaryHome } from '../support/home.ts';
-import { seedLearnt } from '../support/lessons.ts';
-import { SECRETS } from '../support/made-up.ts';
-import { seedFixes, withDatabase } from '../support/seed.ts';
-import { type Answer, call, callHere, printed, refused, said, terminal } from './call.ts';
+import type { CliContext } from '../../../src/cli/context.ts';
+import { errorsCommand } from '../../../src/cli/learned/errors.ts';
+import { record } from '../../../src/hooks/store/record.ts';
+import { writeDatabase } from '../../../src/hooks/store/use-database.ts';
+import { recordSeen } from '../../../src/lessons/store/seen-errors.ts';
+import { failure, time } from '../../database/conformance/context.ts';
+import { PREDECESSOR, writeOldDatabase } from '../../database/conformance/old-databases.ts';
+import { type Home, readRows, temporaryHome } from '../../support/home.ts';
+import { seedLearnt } from '../../support/lessons.ts';
+import { SECRETS } from '../../support/made-up.ts';
+import { seedFixes, withDatabase } from '../../support/seed.ts';
+import { type Answer, call, callHere, printed, refused, refusedJson, said, terminal } from '../call.ts';
 
 const SHOP = '/home/dev/shop';
 const BANK = '/home/dev/bank';
@@ -241,9 +241,9 @@ describe('errors show', () => {
           `id         ${id}`,
           `project    ${SHOP}`,
           'tool       Bash',
-          `seen       1 time, first ${time(1)}, last ${time(1)}`,
+          `seen       1 time, first 3 d ago, last 3 d ago`,
           `do         ${FIX}`,
-          'how        learnt from what agents did; helped 1 time in 1 session, first 2026-05-01, last 2026-05-01',
+          'how        learnt from what agents did; helped 1 time in 1 session, first 3 d ago, last 3 d ago',
           'told       never',
           'agents     are told error and fix',
           `raw        ${PORT}`,
@@ -395,10 +395,13 @@ describe('errors forget', () => {
   });
 
   const nobody = 'Nothing was changed: nobody can be asked here. Pass --yes to forget this.\n';
+  const error =
+    '{"code":"failed","message":"Nothing was changed: nobody can be asked here.","hint":"Pass --yes to forget this."}';
+  const NOBODY_JSON = `{"kind":"not-confirmed","id":ID,"type":"error","error":${error}}\n`;
   const kept: [why: string, words: string[], changes: Changes, stdout: string, stderr: string][] = [
     ['the person says no', [], terminal(false), `${STRING}\nNothing was changed.\n`, ''],
     ['nobody can be asked', [], {}, '', nobody],
-    ['JSON is wanted', ['--json'], terminal(true), '{\n  "kind": "not-confirmed",\n  "id": ID\n}\n', ''],
+    ['JSON is wanted', ['--json'], terminal(true), NOBODY_JSON, ''],
   ];
   for (const [why, words, changes, stdout, stderr] of kept) {
     test(`changes nothing and exits with 1 when ${why}`, async () => {
@@ -455,7 +458,7 @@ describe('errors', () => {
       using home = learned();
       const advice = '"self-generation errors --all-projects" lists them';
       expect(await errors(home, [...words.split(' '), '--json'])).toEqual(
-        refused(3, `error: Cannot find error 99: there is none of this number. ${advice}.\n`),
+        refusedJson('not-found', 'Cannot find error 99: there is none of this number.', `${advice}.`),
       );
     });
   }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { EXIT } from '../../src/cli/context.ts';
-import { lessonsCommand } from '../../src/cli/lessons.ts';
-import { withdrawLesson } from '../../src/lessons/store/model-lessons.ts';
-import { type Home, readRows, temporaryHome } from '../support/home.ts';
-import { learnt, tell, USE } from '../support/ledger.ts';
-import { PROJECT } from '../support/payloads.ts';
-import { withDatabase } from '../support/seed.ts';
-import { callHere, printed } from './call.ts';
+import { EXIT } from '../../../src/cli/context.ts';
+import { lessonsCommand } from '../../../src/cli/learned/lessons.ts';
+import { withdrawLesson } from '../../../src/lessons/store/model-lessons.ts';
+import { type Home, readRows, temporaryHome } from '../../support/home.ts';
+import { learnt, tell, USE } from '../../support/ledger.ts';
+import { PROJECT } from '../../support/payloads.ts';
+import { withDatabase } from '../../support/seed.ts';
+import { callHere, printed } from '../call.ts';
 
 const lessons = (home: Home, words: readonly string[], mark?: string) =>
   callHere(lessonsCommand, words, { env: { HOME: home.path }, cwd: PROJECT, agentMark: () => mark });
@@ -25,6 +25,19 @@ const withdraw = ({ paths, id }: ReturnType<typeof telling>) =>
   withDatabase(paths, (db) => withdrawLesson(Number(id), 'user', db));
 
 describe('lessons', () => {
+  test('lists those of another project by its path, and of all by "all"', async () => {
+    using home = telling();
+    const of = async (project: string, cwd: string) => {
+      const here = { env: { HOME: home.path }, cwd };
+      const { stdout } = await callHere(lessonsCommand, ['--project', project, '--json'], here);
+      const { project: path, lessons } = JSON.parse(stdout) as { project: string | null; lessons: unknown[] };
+      return [path, lessons.length];
+    };
+    expect(await of(PROJECT, '/')).toEqual([PROJECT, 1]);
+    expect(await of('all', '/')).toEqual([null, 1]);
+    expect(await of('/', PROJECT)).toEqual(['/', 0]);
+  });
+
   test('lists what is told, where it stands and why, with how often it was told and failed', async () => {
     using home = telling();
     const text = printed(await lessons(home, []));

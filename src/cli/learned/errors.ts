@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { isInstructionShaped } from '../core/inert-text.ts';
-import { getProjectName, projectPathSpellings, relativeFile } from '../core/project.ts';
-import { redactSecrets } from '../core/redact.ts';
-import type { StatePaths } from '../core/state-paths.ts';
-import { cleanText, counted, cutText, oneLine } from '../core/text.ts';
-import type { Db } from '../database/connection.ts';
-import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
-import { isInformative } from '../lessons/errors/normalize-error.ts';
-import { readFailure } from '../lessons/failure.ts';
+import { isInstructionShaped } from '../../core/inert-text.ts';
+import { getProjectName, projectPathSpellings, relativeFile } from '../../core/project.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { cleanText, counted, cutText, oneLine } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { readDatabase, writeDatabase } from '../../hooks/store/use-database.ts';
+import { isInformative } from '../../lessons/errors/normalize-error.ts';
+import { readFailure } from '../../lessons/failure.ts';
 import {
   type ErrorEntry,
   type ErrorFilter,
@@ -17,28 +17,29 @@ import {
   resolveError,
   searchErrors,
   tellError,
-} from '../lessons/store/error-entries.ts';
-import { searchErrorKB } from '../lessons/store/error-search.ts';
-import { eraseTraces, forgetError } from '../lessons/store/forget-error.ts';
-import { sameInClones, setShared } from '../lessons/store/lesson-log.ts';
-import { withdrawLesson } from '../lessons/store/model-lessons.ts';
-import { readInput } from '../system/files.ts';
+} from '../../lessons/store/error-entries.ts';
+import { searchErrorKB } from '../../lessons/store/error-search.ts';
+import { eraseTraces, forgetError } from '../../lessons/store/forget-error.ts';
+import { sameInClones, setShared } from '../../lessons/store/lesson-log.ts';
+import { withdrawLesson } from '../../lessons/store/model-lessons.ts';
+import { readInput } from '../../system/files.ts';
 import {
+  agree,
   type CliContext,
   commandGroup,
   EXIT,
   fail,
   findScope,
   type Given,
-  isAgreed,
   keepFromAgent,
   limitUpTo,
+  PROJECT_OPTION,
   projectHere,
   subcommand,
   withState,
-} from './context.ts';
+} from '../context.ts';
+import { printJson, shownLine } from '../output.ts';
 import { printErrors, printStory, toldOf } from './error-report.ts';
-import { printJson, shownLine } from './output.ts';
 
 type ListFlags = Given<'open' | 'solved' | 'allProjects' | 'json'> &
   Given<'project', string> &
@@ -69,10 +70,12 @@ export function errorsCommand(context: CliContext, readText = readInput): Comman
   const listing = {
     description: 'list the newest errors',
     calls: ['', '--open', '--all-projects --limit 50'],
+    codes: [0, 1, 2, 3],
   };
   const listed = subcommand('errors list', listing, context, listNewest);
   const searching = {
     description: 'find errors by words or by a file',
+    codes: [0, 1, 2, 3],
     calls: ['cannot read properties', 'src/db.ts --all-projects', '모듈 --open', '-- --legacy-peer-deps'],
   };
   const found = subcommand('errors search', searching, context, (flags: ListFlags, words: string[]) =>
@@ -81,7 +84,7 @@ export function errorsCommand(context: CliContext, readText = readInput): Comman
   for (const command of [group, listed, found]) withListFlags(command);
   group.addCommand(listed).addCommand(found);
   for (const row of COMMANDS_OF_ONE) {
-    const described = { calls: ['12', '12 --json'], ...row };
+    const described = { calls: ['12', '12 --json'], codes: [0, 1, 2, 3], ...row };
     const act = (flags: OneFlags, id: number, words: string[]) =>
       actOnOne(row, { id, words, flags, context, readText });
     const command = subcommand(`errors ${row.name}`, described, context, act);
@@ -95,7 +98,7 @@ function withListFlags(command: Command): Command {
   return command
     .addOption(new Option('--open', 'only errors without a fix').conflicts('solved'))
     .option('--solved', 'only errors with a fix')
-    .addOption(new Option('--project <P>', 'a project by its path or name; otherwise the one you are in'))
+    .option(...PROJECT_OPTION)
     .addOption(new Option('--all-projects', 'errors of every project').conflicts('project'))
     .option('--limit <N>', `how many at most (${LIMIT_DEFAULT})`, limitUpTo(LIMIT_MAX));
 }
@@ -253,7 +256,7 @@ function show({ id, flags, context }: CallOfOne, paths: StatePaths): void {
 
 function notFound(id: number, context: CliContext): never {
   const advice = '"self-generation errors --all-projects" lists them';
-  return fail(context, EXIT.notFound, `find error ${id}: there is none of this number. ${advice}`);
+  return fail(context, EXIT.notFound, `find error ${id}: there is none of this number`, advice);
 }
 
 /** Reads; a database that an earlier version made is brought up to date first. Undefined when there is none. */
@@ -322,8 +325,7 @@ async function forget({ id, flags, context, entry, paths }: OneError): Promise<v
   const { yes, json } = flags;
   if (!yes && !json && context.isInteractive) context.stdout(`${shownLine(entry.error)}\n`);
   const question = 'Delete this error in every project, and never record it again?';
-  if (!(await isAgreed(question, 'forget this', flags, context)))
-    return json ? printJson({ kind: 'not-confirmed', id }, context) : undefined;
+  await agree(question, 'forget this', { yes, report: { id } }, context);
   if (!json) context.progress('deleting …');
   const { deleted, erased } = writeDatabase(paths, (db) => ({
     deleted: forgetError(entry.error, context.now().toISOString(), db),

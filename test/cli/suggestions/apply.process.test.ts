@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import type { CliContext } from '../../src/cli/context.ts';
-import { applyCommand, undoCommand } from '../../src/cli/decide.ts';
-import { recordPersonsFix } from '../../src/lessons/store/error-entries.ts';
-import { type Home, readEvents, readRows, temporaryHome } from '../support/home.ts';
-import { withDatabase } from '../support/seed.ts';
+import type { CliContext } from '../../../src/cli/context.ts';
+import { applyCommand, undoCommand } from '../../../src/cli/suggestions/decide.ts';
+import { recordPersonsFix } from '../../../src/lessons/store/error-entries.ts';
+import { type Home, readEvents, readRows, temporaryHome } from '../../support/home.ts';
+import { withDatabase } from '../../support/seed.ts';
 import {
   CODE_HOOK,
   feedbackOf,
@@ -17,8 +17,8 @@ import {
   SKILL,
   seedSuggestion,
   storedSuggestion,
-} from '../support/suggestions.ts';
-import { callHere, inApp, printed, refused, terminal } from './call.ts';
+} from '../../support/suggestions.ts';
+import { callHere, inApp, printed, refused, terminal } from '../call.ts';
 
 type Seeded = Home & { readonly id: string };
 
@@ -178,7 +178,10 @@ describe('apply', () => {
       ),
     );
     expect(await call(home, ['sabc', '--yes'])).toEqual(
-      refused(3, 'error: Cannot find one suggestion "sabc": 2 begin so (sabc000001, sabc0000010).\n'),
+      refused(
+        3,
+        'error: Cannot find one suggestion "sabc": 2 begin so (sabc000001, sabc0000010). "self-generation suggestions --all" lists them.\n',
+      ),
     );
     expect((await call(home, ['sabc000001', '--yes'])).code).toBe(0);
   });
@@ -196,8 +199,12 @@ describe('apply', () => {
     using home = homeWith(RULE);
     const preview = await call(home, ['1', '--json'], terminal(true));
     expect(preview).toMatchObject({ code: 1, stderr: '' });
-    const waiting = { kind: 'not-confirmed', id: home.id, type: 'claude_md' };
-    expect(JSON.parse(preview.stdout)).toMatchObject(waiting);
+    const hint = 'Pass --yes to apply this.';
+    const waiting = { kind: 'not-confirmed', id: home.id, type: 'error', error: { code: 'failed', hint } };
+    expect(JSON.parse(preview.stdout)).toMatchObject({
+      ...waiting,
+      diff: expect.stringContaining(RULE.rule),
+    });
     const done = JSON.parse((await call(home, ['1', '--json', '--yes'])).stdout);
     const file = {
       path: `${home.path}/app/.claude/CLAUDE.md`,

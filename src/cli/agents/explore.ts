@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
-import { ExploreAgent } from '../runs/context/agents.ts';
-import { readInput } from '../system/files.ts';
+import { ExploreAgent } from '../../runs/context/agents.ts';
+import { readInput } from '../../system/files.ts';
+import { type CliContext, subcommand } from '../context.ts';
+import { printJson } from '../output.ts';
+import { type RunsHere, withRunsHere } from '../subagents/runs-here.ts';
 import {
   AGENT_CODES,
   type AgentFlags,
@@ -12,10 +15,7 @@ import {
   withAgentOptions,
   withAgents,
 } from './agent-call.ts';
-import { type CliContext, subcommand } from './context.ts';
 import { withHandoverOptions } from './handover-options.ts';
-import { printJson } from './output.ts';
-import { complainInJson, type RunsHere, withRunsHere } from './subagents/runs-here.ts';
 
 const AFTER = `
 
@@ -38,7 +38,6 @@ export function exploreCommand(context: CliContext, read = readInput): Command {
     (flags: AgentFlags, words: readonly string[]) =>
       withRunsHere({ context, read }, flags, 'explore', (here) => explore(here, flags, words)),
   ).argument('[query...]', 'what to find out; "-" reads it from standard input');
-  complainInJson(command, context);
   return withHandoverOptions(withAgentOptions(command));
 }
 

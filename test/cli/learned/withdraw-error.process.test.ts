@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { errorsCommand } from '../../src/cli/errors.ts';
-import { listModelLessons, saveModelLesson } from '../../src/lessons/store/model-lessons.ts';
-import { type Home, readRows, temporaryHome } from '../support/home.ts';
-import { PROJECT } from '../support/payloads.ts';
-import { withDatabase } from '../support/seed.ts';
-import { LESSON, LESSON_ERROR } from '../support/suggestions.ts';
-import { callHere, printed } from './call.ts';
+import { errorsCommand } from '../../../src/cli/learned/errors.ts';
+import { listModelLessons, saveModelLesson } from '../../../src/lessons/store/model-lessons.ts';
+import { type Home, readRows, temporaryHome } from '../../support/home.ts';
+import { PROJECT } from '../../support/payloads.ts';
+import { withDatabase } from '../../support/seed.ts';
+import { LESSON, LESSON_ERROR } from '../../support/suggestions.ts';
+import { callHere, printed } from '../call.ts';
 
 const errors = (home: Home, words: readonly string[]) =>
   callHere(errorsCommand, words, { env: { HOME: home.path }, cwd: PROJECT });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
-import { applyCommand, dismissCommand } from '../../src/cli/decide.ts';
-import { type Home, readEvents, temporaryHome } from '../support/home.ts';
-import { SECRETS } from '../support/made-up.ts';
-import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
-import { callHere, inApp, printed, refused } from './call.ts';
+import { applyCommand, dismissCommand } from '../../../src/cli/suggestions/decide.ts';
+import { type Home, readEvents, temporaryHome } from '../../support/home.ts';
+import { SECRETS } from '../../support/made-up.ts';
+import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../../support/suggestions.ts';
+import { callHere, inApp, printed, refused } from '../call.ts';
 
 const call = (home: Home, words: readonly string[]) => callHere(dismissCommand, words, inApp(home));
 

@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
-import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { counted } from '../core/text.ts';
-import { type AgentSetting, resultString, type SubAgentResult } from '../runs/context/agents.ts';
-import { seenText } from '../runs/context/evidence.ts';
-import type { AgentKind } from '../runs/model/profile.ts';
-import { THINKING_LEVELS } from '../runs/model/run.ts';
-import { formatCount, formatDuration } from '../runs/model/stats.ts';
-import { choice, EXIT, type Given, positiveUpTo } from './context.ts';
-import { contextWish, type HandoverFlags, withContextHere } from './handover-options.ts';
-import { shownText } from './output.ts';
+import type { ClientName } from '../../core/client-name.ts';
+import { counted } from '../../core/text.ts';
+import { type AgentSetting, resultString, type SubAgentResult } from '../../runs/context/agents.ts';
+import { seenText } from '../../runs/context/evidence.ts';
+import type { AgentKind } from '../../runs/model/profile.ts';
+import { THINKING_LEVELS } from '../../runs/model/run.ts';
+import { formatCount, formatDuration } from '../../runs/model/stats.ts';
+import { choice, EXIT, type Given, positiveUpTo, withClientOption } from '../context.ts';
+import { shownText } from '../output.ts';
 import {
   complain,
   complainUsage,
@@ -18,8 +17,9 @@ import {
   TASK_BYTES_MAX,
   typedText,
   visibleLine,
-} from './subagents/runs-here.ts';
-import { progressOf, tellHeld } from './subagents/wait.ts';
+} from '../subagents/runs-here.ts';
+import { progressOf, tellHeld } from '../subagents/wait.ts';
+import { contextWish, type HandoverFlags, withContextHere } from './handover-options.ts';
 
 /** What `explore` and `plan` share: their options, calling an agent in the foreground, and telling its result. */
 
@@ -38,8 +38,7 @@ const MOST = 1_000_000_000;
 
 /** Adds the options of an agent: where it runs, and its limits. */
 export function withAgentOptions(command: Command): Command {
-  return command
-    .addOption(choice('--client <C>', 'the client that it runs in', CLIENT_NAMES))
+  return withClientOption(command, 'the client that it runs in')
     .option('--model <M>', 'as the client names its models')
     .addOption(choice('--thinking <T>', 'how much it thinks', THINKING_LEVELS))
     .option('--timeout <S>', 'how long it may take, in seconds, or 10m, 2h; 0: no limit', readSeconds)
@@ -117,7 +116,7 @@ function resultCode({ status, refusal }: SubAgentResult): number {
 export function tellResult(kind: AgentKind, result: SubAgentResult, { world, context }: RunsHere): void {
   const text = `${shownText(resultString(kind, result, world))}\n`;
   if (result.output === '') context.stderr(text);
-  else context.stdout(text);
+  else context.verbatim(text);
   const { run, artifacts, toolCalls, executionTimeMs, tokenUsage } = result;
   if (run === null) return;
   if (run.warning !== null) context.stderr(`warning: ${visibleLine(run.warning)}\n`);

@@ -1,31 +1,30 @@
 import type { Command } from 'commander';
-import type { ClientName } from '../core/client-name.ts';
-import { redactSecrets } from '../core/redact.ts';
-import { cutText, oneLine } from '../core/text.ts';
-import type { Db } from '../database/connection.ts';
-import { takeBackLesson } from '../lessons/store/model-lessons.ts';
-import { READING_CLIENTS } from '../setup/clients/agent-files.ts';
-import { diffOf, NO_CHANGE } from '../setup/file-plan.ts';
-import { locate, type Place } from '../setup/manifest.ts';
-import { planApply, planLesson, planUndo, type UndoPlan } from '../suggestions/apply.ts';
-import { carryOut, filesOf, listApplied, listEarlier, readAppliedLesson } from '../suggestions/decide.ts';
-import { describeDeclaration, type Suggestion } from '../suggestions/model/suggestion.ts';
+import { redactSecrets } from '../../core/redact.ts';
+import { cutText, oneLine } from '../../core/text.ts';
+import type { Db } from '../../database/connection.ts';
+import { takeBackLesson } from '../../lessons/store/model-lessons.ts';
+import { READING_CLIENTS } from '../../setup/clients/agent-files.ts';
+import { diffOf, NO_CHANGE } from '../../setup/file-plan.ts';
+import { locate, type Place } from '../../setup/manifest.ts';
+import { planLesson, planUndo, type UndoPlan } from '../../suggestions/apply.ts';
+import { carryOut, filesOf, listApplied, readAppliedLesson } from '../../suggestions/decide.ts';
+import { describeDeclaration, type Suggestion } from '../../suggestions/model/suggestion.ts';
 import {
+  agree,
   type CliContext,
   type CliState,
   choice,
   EXIT,
-  endCommand,
-  fail,
-  isAgreed,
+  failWith,
   newCommand,
   objectionToAgent,
   PROGRAM,
   projectHere,
+  sentence,
   withState,
-} from './context.ts';
-import { colouredDiff, printJson, shownLine, shownText, visible } from './output.ts';
-import { pickSuggestion } from './suggestions.ts';
+} from '../context.ts';
+import { colouredDiff, printJson, shownLine, shownText, visible } from '../output.ts';
+import { type Destination, pickSuggestion, planHere } from './suggestions-here.ts';
 
 /** The decisions on a suggestion: `apply`, `dismiss` and `undo`. */
 
@@ -48,7 +47,7 @@ A person decides: where an agent of Claude Code, Codex, Gemini or OpenCode seems
 
 Exit codes: 0 applied or there already, 1 refused or failed, 2 wrong usage, 3 not found or ambiguous.`;
 
-type ApplyFlags = Flags & { readonly global?: true; readonly client?: ClientName };
+type ApplyFlags = Flags & Destination;
 
 /** `apply`: puts a suggestion where it takes effect. */
 export function applyCommand(context: CliContext): Command {
@@ -70,15 +69,13 @@ export function applyCommand(context: CliContext): Command {
     );
 }
 
-async function applyFiles(report: DecisionReport, flags: ApplyFlags, { paths, config }: CliState) {
+async function applyFiles(report: DecisionReport, flags: ApplyFlags, state: CliState) {
+  const { paths } = state;
   const { suggestion, context } = report;
   const { type, details, text, projectPath } = suggestion;
   const place = report.locate();
   const project = projectHere(paths, context);
-  const plan = planApply(suggestion, {
-    ...{ project, place, language: config.language, now: context.now, earlier: listEarlier(paths) },
-    ...{ scope: flags.global ? 'global' : 'own', client: flags.client },
-  });
+  const plan = planHere(suggestion, { ...flags, place }, state, context);
   report.sayHeading();
   if (type === 'hook' && details.hook !== undefined) {
     const isEverywhere = flags.global || projectPath === '';
@@ -256,9 +253,9 @@ function reportOn(verb: Verb, suggestion: Suggestion, flags: Flags, context: Cli
     if (flags.json) printJson({ kind, id, type, ...more, ...details }, context);
   };
   const refuse = (reason: string): never => {
-    end('refused', { reason });
-    if (flags.json) return endCommand(EXIT.failed, context);
-    return fail(context, EXIT.failed, `${verb} ${id}: ${shownText(reason)}`);
+    const message = sentence(`Cannot ${verb} ${id}: ${shownText(reason)}`);
+    const report = { kind: 'refused', id, reason, ...details };
+    return failWith({ exitCode: EXIT.failed, message }, context, { report });
   };
   return {
     ...{ suggestion, context, say, end, refuse },
@@ -275,7 +272,7 @@ function reportOn(verb: Verb, suggestion: Suggestion, flags: Flags, context: Cli
     showChange: ({ change, notes }: Pick<Extract<UndoPlan, { kind: 'ready' }>, 'change' | 'notes'>) => {
       const diff = diffOf(change);
       details = { diff, notes };
-      say(colouredDiff(diff, context));
+      if (!flags.json) context.verbatim(colouredDiff(diff, context));
       for (const note of notes) say(`${note}.\n`);
     },
     /** Refuses it where an agent seems to decide. */
@@ -284,11 +281,8 @@ function reportOn(verb: Verb, suggestion: Suggestion, flags: Flags, context: Cli
       if (objection !== undefined) refuse(objection);
     },
     /** Ends the command when the user does not want it. */
-    agree: async (question: string, todo: string) => {
-      if (await isAgreed(question, todo, flags, context)) return;
-      end('not-confirmed');
-      endCommand(EXIT.failed, context);
-    },
+    agree: (question: string, todo: string) =>
+      agree(question, todo, { yes: flags.yes, report: { id, ...details } }, context),
     locate: (): Place => {
       const place = locate(context.env, context.platform);
       return place.kind === 'failed' ? refuse(`${place.reason}. ${place.advice}`) : place;

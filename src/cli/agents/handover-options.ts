@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { withContext } from '../runs/context/with-context.ts';
-import { type ContextWish, HANDOVER_MODES, type HandoverMode } from '../runs/model/handover-settings.ts';
-import type { SpawnRequest } from '../runs/spawn-plan.ts';
-import type { Refusal } from '../runs/world.ts';
-import { choice, EXIT, endCommand, type Given } from './context.ts';
-import type { RunsHere } from './subagents/runs-here.ts';
+import { withContext } from '../../runs/context/with-context.ts';
+import { type ContextWish, HANDOVER_MODES, type HandoverMode } from '../../runs/model/handover-settings.ts';
+import type { SpawnRequest } from '../../runs/spawn-plan.ts';
+import type { Refusal } from '../../runs/world.ts';
+import { choice, EXIT, failWith, type Given } from '../context.ts';
+import type { RunsHere } from '../subagents/runs-here.ts';
 
 /** What a command is called with that hands something of a conversation over. */
 export type HandoverFlags = Given<'context', HandoverMode> &
@@ -42,7 +42,10 @@ export async function withContextHere(
   try {
     const asking = { signal: interrupt.signal, onProgress: context.progress };
     const answer = await withContext(request, wish, requester, world, asking);
-    if (interrupt.signal.aborted) return endCommand(EXIT.interrupted, context);
+    if (interrupt.signal.aborted) {
+      const message = 'Nothing was handed over: it was interrupted.';
+      return failWith({ exitCode: EXIT.interrupted, message }, context);
+    }
     return answer;
   } finally {
     context.progress('');

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
-import type { CliContext } from '../../src/cli/context.ts';
-import { applyCommand, dismissCommand, undoCommand } from '../../src/cli/decide.ts';
-import { type Home, temporaryHome } from '../support/home.ts';
-import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../support/suggestions.ts';
-import { callHere, inApp, printed } from './call.ts';
+import type { CliContext } from '../../../src/cli/context.ts';
+import { applyCommand, dismissCommand, undoCommand } from '../../../src/cli/suggestions/decide.ts';
+import { type Home, temporaryHome } from '../../support/home.ts';
+import { feedbackOf, RULE, SKILL, seedSuggestion, storedSuggestion } from '../../support/suggestions.ts';
+import { callHere, inApp, printed } from '../call.ts';
 
 const call = (home: Home, words: readonly string[], changes: Partial<CliContext> = {}) =>
   callHere(undoCommand, words, inApp(home, changes));
