@@ -3,6 +3,7 @@ import { findClientVersion } from '../clients/claude/setup.ts';
 import { reasonOf } from '../core/guards.ts';
 import { statePaths } from '../core/state-paths.ts';
 import { checkRuns } from './background-runs.ts';
+import { checkAgents } from './check-agents.ts';
 import {
   checkApplied,
   checkHooks,
@@ -28,6 +29,7 @@ import {
   skipped,
 } from './checks.ts';
 import { checkClients } from './clients/set-up.ts';
+import { checkCommand } from './command-link.ts';
 import { checkVersions } from './kept-versions.ts';
 import { runLiveCheck } from './live-check.ts';
 
@@ -46,6 +48,7 @@ const LIVE_TIME_LIMIT_MS = 120_000;
 /** All checks, in the order in which they are made and shown. */
 const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => Found | Promise<Found>])[] = [
   ['program', checkProgram],
+  ['command', checkCommand],
   ['earlier versions', checkVersions],
   ['environment', checkEnvironment],
   ['config', checkConfig],
@@ -57,6 +60,7 @@ const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => 
   ['registration', checkRegistration],
   ['applied hooks', checkApplied],
   ['hooks', checkHooks],
+  ['sub-agents', checkAgents],
   ['MCP server', checkMcp],
   ['other clients', checkClients],
   ['background runs', checkRuns],
