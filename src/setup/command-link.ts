@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { lookOr } from '../core/guards.ts';
+import type { Environment } from '../core/state-paths.ts';
 import { realPath } from '../system/atomic-file.ts';
 import { findProgram } from '../system/run-command.ts';
 import { type CheckWorld, type Finding, ok, skipped, warning } from './checks.ts';
@@ -41,22 +42,25 @@ export type CommandReport = {
 /** A link of ours, as the manifest has it. */
 export type LinkRecord = { readonly path: string; readonly target: string };
 
+type Shell = Pick<Place, 'env' | 'platform' | 'paths'>;
+
 /** Whether the shell finds the installed program by its name. */
-export function commandState({
-  env,
-  platform,
-  paths,
-}: Pick<Place, 'env' | 'platform' | 'paths'>): CommandState {
+export function commandState({ env, platform, paths }: Shell): CommandState {
   const path = findProgram(NAME, env, platform);
   if (path === undefined) return { kind: 'missing' };
   return { kind: realPath(path) === realPath(paths.binary) ? 'found' : 'other', path };
 }
 
-/** How the user calls the program, by its name or with the whole path. */
-export function commandWord(place: Pick<Place, 'env' | 'platform' | 'paths'>): string {
-  if (commandState(place).kind === 'found') return NAME;
-  const { binary } = place.paths;
-  return /[^\w./:\\-]/.test(binary) ? `"${binary}"` : binary;
+/** How the user calls the installed program: by its name where that works, else with the whole path. */
+export function commandWord({ env, platform, paths }: Shell): string {
+  return programWord(paths.binary, env, platform);
+}
+
+/** The same of any program of ours. */
+export function programWord(program: string, env: Environment, platform: string): string {
+  const found = findProgram(NAME, env, platform);
+  if (found !== undefined && realPath(found) === realPath(program)) return NAME;
+  return /[^\w./:\\-]/.test(program) ? `"${program}"` : program;
 }
 
 /**
@@ -175,8 +179,12 @@ export function checkCommand({
   if (place.kind === 'failed') return skipped(place.reason);
   const state = commandState({ env, platform, paths });
   if (state.kind === 'found') return ok(`${NAME} is ${state.path}`);
-  const remedy = `Put it on the PATH: ${pathLine(place)}`;
-  if (state.kind === 'missing') return warning(`your shell does not find ${NAME} by its name`, remedy);
+  // No hook needs it, and whoever installs with --no-link wants it so.
+  if (state.kind === 'missing')
+    return {
+      ...skipped(`your shell does not find ${NAME} by its name`),
+      remedy: `To have that: ${pathLine(place)}`,
+    };
   return warning(
     `your shell finds another ${NAME} first: ${state.path}`,
     'Remove that, or put its directory behind',

@@ -3,7 +3,6 @@ import { findClientVersion } from '../clients/claude/setup.ts';
 import { reasonOf } from '../core/guards.ts';
 import { statePaths } from '../core/state-paths.ts';
 import { checkRuns } from './background-runs.ts';
-import { checkAgents } from './check-agents.ts';
 import {
   checkApplied,
   checkHooks,
@@ -29,7 +28,8 @@ import {
   skipped,
 } from './checks.ts';
 import { checkClients } from './clients/set-up.ts';
-import { checkCommand } from './command-link.ts';
+import { checkCommand, programWord } from './command-link.ts';
+import { checkAgents } from './config/check-agents.ts';
 import { checkVersions } from './kept-versions.ts';
 import { runLiveCheck } from './live-check.ts';
 
@@ -96,10 +96,10 @@ export async function examine(options: DoctorOptions): Promise<Check[]> {
   return checks;
 }
 
-/** With the whole path: the program need not be on the PATH. */
-function installCommand({ executablePath, isCompiled }: DoctorOptions): string {
+/** With the whole path where the shell does not find the program by its name. */
+function installCommand({ executablePath, isCompiled, env, platform }: DoctorOptions): string {
   if (!isCompiled) return 'self-generation install';
-  return `${/[^\w./:\\-]/.test(executablePath) ? `"${executablePath}"` : executablePath} install`;
+  return `${programWord(executablePath, env, platform)} install`;
 }
 
 async function checkLive(world: ProgramWorld): Promise<Finding[]> {

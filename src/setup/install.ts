@@ -16,8 +16,8 @@ import {
   registerClients,
 } from './clients/set-up.ts';
 import { type CommandReport, linkCommand } from './command-link.ts';
+import { type Answers, writeConfig } from './config/write-config.ts';
 import { editFile, Refused, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
-import { type Answers, writeConfig } from './install-config.ts';
 import { putProgram } from './kept-versions.ts';
 import {
   type Failure,

@@ -1,6 +1,6 @@
-import type { Environment } from '../core/state-paths.ts';
-import type { Language } from '../core/told-texts.ts';
-import type { RunCommand } from '../system/run-command.ts';
+import type { Environment } from '../../core/state-paths.ts';
+import type { Language } from '../../core/told-texts.ts';
+import type { RunCommand } from '../../system/run-command.ts';
 
 /** In which language this user's agents are told things. */
 export type LanguageChoice = {
@@ -10,6 +10,9 @@ export type LanguageChoice = {
   /** The locale, as it is set; only where it was chosen by that. */
   readonly locale?: string;
 };
+
+/** Where the machine says nothing and nobody can be asked. */
+export const LANGUAGE_UNKNOWN: Language = 'en';
 
 type LocaleWorld = {
   readonly env: Environment;

@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readAgentFiles, writingAgents } from '../clients/claude/setup.ts';
-import { writingSubAgents } from '../clients/opencode/agents.ts';
-import type { ClientName } from '../core/client-name.ts';
-import { isRecord, lookOr, parseJson, readTexts } from '../core/guards.ts';
-import { readPath, writePath } from '../settings/all-settings.ts';
-import { type Config, parseSettings } from '../settings/hook-settings.ts';
-import type { RunSettings } from '../settings/run-settings.ts';
-import { writeFileAtomic } from '../system/atomic-file.ts';
-import type { ClientChoices } from './clients/set-up.ts';
-import { editFile, type FileRecord, Refused, readText, type Work } from './file-plan.ts';
+import { readAgentFiles, writingAgents } from '../../clients/claude/setup.ts';
+import { writingSubAgents } from '../../clients/opencode/agents.ts';
+import type { ClientName } from '../../core/client-name.ts';
+import { isRecord, lookOr, parseJson, readTexts } from '../../core/guards.ts';
+import { readPath, writePath } from '../../settings/all-settings.ts';
+import { type Config, parseSettings } from '../../settings/hook-settings.ts';
+import type { RunSettings } from '../../settings/run-settings.ts';
+import { writeFileAtomic } from '../../system/atomic-file.ts';
+import type { ClientChoices } from '../clients/set-up.ts';
+import { editFile, type FileRecord, Refused, readText, type Work } from '../file-plan.ts';
+import type { Manifest, Place } from '../manifest.ts';
+import { mcpFile } from '../mcp-registration.ts';
 import { type LanguageChoice, languageWords } from './language.ts';
-import type { Manifest, Place } from './manifest.ts';
-import { mcpFile } from './mcp-registration.ts';
 
 /** What install writes into config.json. What its user has set there is never changed. */
 

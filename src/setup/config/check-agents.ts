@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import { readAgentFiles, writingAgents } from '../clients/claude/setup.ts';
-import { isCodeAgent } from '../hooks/subagent-context.ts';
-import { loadConfig } from '../settings/hook-settings.ts';
-import { type CheckWorld, type Finding, ok, warning } from './checks.ts';
-import { knownManifest, locate } from './manifest.ts';
+import { readAgentFiles, writingAgents } from '../../clients/claude/setup.ts';
+import { isCodeAgent } from '../../hooks/subagent-context.ts';
+import { parseSettings, readConfig } from '../../settings/hook-settings.ts';
+import { readTextFile } from '../../system/runtime-bun.ts';
+import { type CheckWorld, type Finding, ok, warning } from '../checks.ts';
+import { knownManifest, locate } from '../manifest.ts';
 
 const GENERAL = 'general-purpose';
 const REMEDY = `self-generation config set subagentContext.agents '["${GENERAL}"]'`;
@@ -16,7 +17,9 @@ export function checkAgents({
 }: Pick<CheckWorld, 'paths' | 'env' | 'platform'>): Finding[] {
   const place = locate(env, platform);
   if (place.kind === 'failed' || knownManifest(paths.manifest)?.settings.length === 0) return [];
-  const { subagentContext } = loadConfig(paths);
+  const settings = parseSettings(readTextFile(paths.config) ?? '{}');
+  if (settings === undefined) return []; // The check of config.json says so.
+  const { subagentContext } = readConfig(settings);
   const own = writingAgents(readAgentFiles(join(place.claudeDirectory, 'agents')).map(({ text }) => text));
   const agents = [...new Set([GENERAL, ...own])];
   const told = agents.filter((agent) => isCodeAgent(agent, subagentContext));
