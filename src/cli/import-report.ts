@@ -44,12 +44,14 @@ export function printImport(report: ImportReport, { dryRun, client }: Asked, con
   if (removed > 0) line(dim(`Removed as too old after learning from it: ${counted(removed, 'row')}`));
   for (const { path, reason } of sources.flatMap(({ unreadable }) => unreadable))
     context.stderr(`warning: ${shownLine(`Cannot read "${path}": ${reason}`)}\n`);
-  printBest(report.best, context);
+  if (sources.some(({ sessions }) => sessions > 0) || report.best.length > 0) printBest(report.best, context);
 }
+
+const NONE_YET = 'No lesson yet: it takes a command that failed, and what worked in its place.\n';
 
 /** Three lessons as an agent reads them, on how many sessions each rests and where. */
 export function printBest(best: readonly ShownLesson[], { colours, stdout }: CliContext): void {
-  if (best.length === 0) return;
+  if (best.length === 0) return void stdout(NONE_YET);
   const { bold, dim, green } = colours;
   stdout(
     `\n${bold(best.length === 1 ? 'A lesson, as an agent reads it:' : 'The best lessons, as an agent reads them:')}\n`,

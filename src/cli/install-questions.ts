@@ -38,7 +38,7 @@ export async function askAll(
 ): Promise<Asked> {
   const isFirst = knownManifest(paths.manifest) === undefined;
   const language = said.language ?? (await chooseLanguage(isFirst && mayAsk, paths, context));
-  const there = sessionsThere(transcriptsOf(context), context.env);
+  const there = isFirst ? sessionsThere(transcriptsOf(context), context.env) : [];
   const offers = mayAsk && isFirst && there.length > 0;
   const learns = said.learn ?? (offers && (await askYes(learnQuestion(there), 'yes', context)));
   const others = mayAsk ? await askOthers(said, { isFirst, paths }, context) : {};
@@ -52,10 +52,20 @@ async function askYes(question: string, standard: 'yes' | 'no', context: CliCont
 }
 
 async function askLine(question: string, context: CliContext): Promise<string> {
-  const answer = await context.ask(question);
+  const answer = await context.ask(wrapped(question, context));
   if (answer !== undefined) return answer.trim();
   context.stderr('Nothing was changed.\n');
   return endCommand(EXIT.interrupted, context);
+}
+
+const COLUMNS_MAX = 100;
+
+/** Lines that end between words: a terminal breaks them anywhere. */
+function wrapped(question: string, { screen }: CliContext): string {
+  const columns = screen()?.columns;
+  if (columns === undefined) return question;
+  const line = new RegExp(`(.{1,${Math.min(columns, COLUMNS_MAX) - 1}})(?: |$)`, 'gm');
+  return `${question.trimEnd().replace(line, '$1\n').replace(/\n+/g, '\n').trimEnd()} `;
 }
 
 const LANGUAGE = 'In which language are agents told things: English, or Korean (한국어)? [E/k] ';

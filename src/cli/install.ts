@@ -252,8 +252,6 @@ function printNext(
     const sessions = sources.reduce((sum, one) => sum + one.sessions, 0);
     const outcome = `from ${counted(sessions, 'session')}: ${counted(learned.fixes, 'lesson')}.`;
     print(`\n${bold(`${dryRun ? 'It would learn' : 'Learned'} ${outcome}`)}`);
-    if (learned.best.length === 0)
-      print('A lesson needs a command that failed, and what worked in its place.');
     printBest(learned.best, context);
   }
   const place = locate(context.env, context.platform);

@@ -184,6 +184,19 @@ describe('install learns from the sessions that are there', () => {
     });
   });
 
+  test('with questions whose lines end between words', async () => {
+    using home = homeWithSession();
+    const asked: string[] = [];
+    const screen = () => ({ columns: 60, rows: 24 });
+    const env = { HOME: home.path, PATH: '/nowhere' };
+    await callHere(installCommand, INSTALL.slice(1), { ...terminal(true, asked), env, screen });
+    expect(asked[1]).toBe(
+      'Found 1 session of Claude Code (0.0 MiB).\nLearn from them now? They are read on this machine, and\nnothing is sent anywhere. [Y/n] ',
+    );
+    for (const line of asked.join('\n').split('\n')) expect(line.length).toBeLessThan(61);
+    expect(asked.at(-1)).toContain('prevented');
+  });
+
   test('and is ended by Ctrl-C before anything is changed', async () => {
     using home = homeWithSession();
     const env = { HOME: home.path, PATH: '/nowhere' };
@@ -214,7 +227,9 @@ describe('install learns from the sessions that are there', () => {
     using home = temporaryHome();
     putText(home, transcriptPath('s1'), new Transcript().prompt('Go.').text);
     const { stdout } = await installedWith(home, ['--learn']);
-    expect(stdout).toContain('Learned from 1 session: 0 lessons.\nA lesson needs a command that failed');
+    expect(stdout).toContain(
+      'Learned from 1 session: 0 lessons.\nNo lesson yet: it takes a command that failed',
+    );
   });
 });
 

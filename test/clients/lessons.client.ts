@@ -154,7 +154,7 @@ suite('what helped is told', () => {
         ({ fails, works }) => [call(fails), call(works)],
       ),
       answer(startSubAgent('executor', 'executor', { run_in_background: false })),
-      answer(startSubAgent('general', 'general-purpose', { run_in_background: false })),
+      answer(startSubAgent('general-purpose', 'general', { run_in_background: false })),
       answer(say('Done.')),
     ];
     run = await clientNamed(workspace, {

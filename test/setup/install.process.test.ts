@@ -179,6 +179,16 @@ describe('install()', () => {
     expect(statSync(at.state('config.json')).mode & 0o777).toBe(0o640);
   });
 
+  test('and uninstall keeps what their user has changed since', async () => {
+    putFile(at.state('config.json'), '{"language":"en"}');
+    await installed();
+    const edited = config().replace('"en"', '"ko"');
+    putFile(at.state('config.json'), edited);
+    await installed();
+    at.removed();
+    expect(config()).toBe(edited);
+  });
+
   test('leaves what its user has decided, and comments, as they are', async () => {
     const english = { language: 'en', by: 'locale', locale: 'en_US.UTF-8' } as const;
     for (const text of [
