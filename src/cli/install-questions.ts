@@ -58,13 +58,15 @@ async function askLine(question: string, context: CliContext): Promise<string> {
   return endCommand(EXIT.interrupted, context);
 }
 
+const COLUMNS_MIN = 20;
 const COLUMNS_MAX = 100;
 
 /** Lines that end between words: a terminal breaks them anywhere. */
 function wrapped(question: string, { screen }: CliContext): string {
   const columns = screen()?.columns;
   if (columns === undefined) return question;
-  const line = new RegExp(`(.{1,${Math.min(columns, COLUMNS_MAX) - 1}})(?: |$)`, 'gm');
+  const width = Math.max(COLUMNS_MIN, Math.min(columns, COLUMNS_MAX)) - 1;
+  const line = new RegExp(`(.{1,${width}})(?: |$)`, 'gm');
   return `${question.trimEnd().replace(line, '$1\n').replace(/\n+/g, '\n').trimEnd()} `;
 }
 
