@@ -141,10 +141,6 @@ try {
     $words += $InstallOptions
     & $program.FullName @words
     $status = $LASTEXITCODE
-    if ($status -eq 0) {
-        $root = if ($env:SELF_GENERATION_HOME) { $env:SELF_GENERATION_HOME } else { Join-Path $env:USERPROFILE '.self-generation' }
-        Write-Host "Its commands: $root\hooks\self-generation.exe --help"
-    }
 } finally {
     Remove-Item -LiteralPath $work -Recurse -Force -ErrorAction SilentlyContinue
 }

@@ -225,8 +225,12 @@ main() {
   "$program" --version >/dev/null || fail "the program of \"$archive\" does not run here: $(why_not)"
   [ "$hooks" = yes ] || set -- --no-claude --no-codex --no-gemini --no-opencode "$@"
   status=0
-  "$program" install "$@" || status=$?
-  [ "$status" -ne 0 ] || say "Its commands: ${SELF_GENERATION_HOME:-$HOME/.self-generation}/hooks/self-generation --help"
+  # Where this script comes by a pipe, who sits at the terminal can be asked all the same.
+  if [ ! -t 0 ] && [ -t 1 ] && (: </dev/tty) 2>/dev/null; then
+    "$program" install "$@" </dev/tty || status=$?
+  else
+    "$program" install "$@" || status=$?
+  fi
   exit "$status"
 }
 

@@ -1,16 +1,24 @@
-import { readSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, CommanderError, Option } from 'commander';
 import type { Client } from '../clients/client.ts';
 import { CLIENTS, clientNamed } from '../clients/clients.ts';
+import { recordsIn } from '../clients/sessions.ts';
 import { CLIENT_NAMES } from '../core/client-name.ts';
-import { reasonOf } from '../core/guards.ts';
+import { isRecord, lookOr, reasonOf } from '../core/guards.ts';
 import { counted } from '../core/text.ts';
 import { sessionsOfRuns } from '../runs/store/run-sessions.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
+import { LANGUAGE_UNKNOWN, languageByLocale } from '../setup/config/language.ts';
 import { locate } from '../setup/manifest.ts';
-import { withOpenFile } from '../system/files.ts';
-import { type ImportReport, importAll, type TranscriptProgress } from '../transcripts/import.ts';
+import { findFiles, withOpenFile } from '../system/files.ts';
+import { runCommand } from '../system/run-command.ts';
+import {
+  type ImportOptions,
+  type ImportReport,
+  importAll,
+  type TranscriptProgress,
+} from '../transcripts/import.ts';
 import {
   type CliContext,
   type CliState,
@@ -21,6 +29,7 @@ import {
   positiveUpTo,
   withState,
 } from './context.ts';
+import { mebibytes, printImport } from './import-report.ts';
 import { printJson, shownLine } from './output.ts';
 
 type Flags = Given<'dryRun' | 'json'> &
@@ -61,30 +70,57 @@ export function importCommand(context: CliContext): Command {
     .action((flags: Flags) => withState(context, 'import', (state) => run(flags, state, context)));
 }
 
-function run(flags: Flags, { paths, config }: CliState, context: CliContext): void {
-  const { env, now } = context;
-  const isRehearsal = flags.dryRun === true;
-  try {
-    const clients = clientsAsked(flags);
-    const roots = findRoots(flags, clients, context);
-    const ofRuns = sessionsOfRuns(paths);
-    const directory = flags.project && resolve(context.cwd, flags.project);
-    const report = importAll({
-      ...{ roots, ofRuns, paths, config, env, now, isRehearsal },
-      clients: flags.from === undefined ? clients.filter(({ sessions }) => sessions.all !== undefined) : [],
+async function run(flags: Flags, state: CliState, context: CliContext): Promise<void> {
+  const { now } = context;
+  const clients = clientsAsked(flags);
+  const roots = findRoots(flags, clients, context);
+  const directory = flags.project && resolve(context.cwd, flags.project);
+  const report = importSessions(
+    {
+      roots,
+      isRehearsal: flags.dryRun === true,
+      clients: flags.from === undefined ? clients : [],
       projectPath: directory && projectOfDirectory(directory).path,
       sinceMs: flags.days === undefined ? undefined : now().getTime() - flags.days * MS_PER_DAY,
+    },
+    { paths: state.paths, config: await configShown(state, context) },
+    context,
+  );
+  if (flags.json) printJson({ dryRun: flags.dryRun === true, ...report }, context);
+  else printImport(report, flags, context);
+}
+
+/** Lessons are shown in the language in which agents would be told them; without settings in that of an install. */
+async function configShown({ paths, config }: CliState, { env, platform }: CliContext) {
+  if (existsSync(paths.config)) return config;
+  const choice = await languageByLocale({ env, platform, run: runCommand });
+  return { ...config, language: choice?.language ?? LANGUAGE_UNKNOWN };
+}
+
+type Selection = Pick<ImportOptions, 'roots' | 'isRehearsal' | 'clients'> &
+  Partial<Pick<ImportOptions, 'projectPath' | 'sinceMs'>>;
+
+/** Learns from these sessions, with a line of progress. Ends the command where that fails. */
+export function importSessions(
+  selection: Selection,
+  { paths, config }: CliState,
+  context: CliContext,
+): ImportReport {
+  const { env, now } = context;
+  try {
+    return importAll({
+      ...{ projectPath: undefined, sinceMs: undefined, ...selection },
+      ...{ paths, config, env, now, ofRuns: sessionsOfRuns(paths) },
+      clients: selection.clients.filter(({ sessions }) => sessions.all !== undefined),
       projectAt: projectOfDirectory,
       onProgress: progressLine(context),
     });
-    context.progress('');
-    if (flags.json) printJson({ dryRun: isRehearsal, ...report }, context);
-    else print(report, flags, context);
   } catch (error) {
-    if (error instanceof CommanderError) throw error;
     context.progress('');
     const advice = 'What has been taken in so far stays; run it again to go on';
-    fail(context, EXIT.failed, `import: ${shownLine(reasonOf(error))}. ${advice}`);
+    return fail(context, EXIT.failed, `import: ${shownLine(reasonOf(error))}. ${advice}`);
+  } finally {
+    context.progress('');
   }
 }
 
@@ -111,14 +147,32 @@ function findRoots({ from }: Flags, clients: readonly Client[], context: CliCont
 function checkedRoot(root: string, context: CliContext): string {
   const refuse = (code: number, reason: string) =>
     fail(context, code, shownLine(`import "${root}": ${reason}`));
+  const advice = 'Name a transcript (.jsonl), or a directory of them';
   try {
-    if (statSync(root).isDirectory() || !isDatabase(root)) return root;
+    const isDirectory = statSync(root).isDirectory();
+    if (!isDirectory && isDatabase(root))
+      return refuse(EXIT.usage, `it is a database, and only transcripts can be read. ${advice}`);
+    const { files, unreadable } = findFiles(root, '.jsonl');
+    if (unreadable.length > 0 || files.some(({ path }) => isTranscript(path))) return root;
+    const found =
+      isDirectory && files.length === 0 ? 'there is no .jsonl file below it' : 'there is no session in it';
+    return refuse(EXIT.failed, `${found}. ${advice}`);
   } catch (error) {
+    if (error instanceof CommanderError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     return refuse(EXIT.failed, code === 'ENOENT' ? 'there is no such file or directory' : message);
   }
-  const advice = 'Name a transcript (.jsonl), or a directory of them';
-  return refuse(EXIT.usage, `it is a database, and only transcripts can be read. ${advice}`);
+}
+
+const RECORDS_LOOKED_AT = 1000;
+
+/** Whether a line near its beginning is one that Claude Code writes. What cannot be read is for the import to say. */
+function isTranscript(path: string): boolean {
+  const isReadable = lookOr(() => accessSync(path, constants.R_OK) ?? true, false);
+  if (!isReadable) return true;
+  return recordsIn(path)
+    .take(RECORDS_LOOKED_AT)
+    .some((record) => isRecord(record) && typeof record.type === 'string');
 }
 
 const DATABASE_MAGIC = 'SQLite format 3\0';
@@ -144,86 +198,4 @@ function progressLine(context: CliContext): (progress: TranscriptProgress) => vo
     const share = bytes === 0 ? 100 : Math.floor((100 * bytesDone) / bytes);
     context.progress(`Reading ${counted(sessions, 'session')}, ${mebibytes(bytes)}: ${share} %`);
   };
-}
-
-function print(report: ImportReport, { dryRun, client }: Flags, context: CliContext): void {
-  const { bold, dim } = context.colours;
-  const line = (text: string) => context.stdout(`${text}\n`);
-  const { transcripts, fixes, removed } = report;
-  // Who has no other client need not read of them.
-  const others = report.sessions.filter(({ found }) => found > 0);
-  if (client !== undefined && transcripts.filesFound === 0 && others.length === 0) {
-    line(`There are no sessions of ${client.map((name) => clientNamed(name).title).join(', ')}.`);
-    return;
-  }
-  if (dryRun) line(bold('Nothing was changed. An import would do this:'));
-  const isAlone = others.length === 0;
-  if (isAlone || transcripts.filesFound > 0)
-    printTaken(
-      isAlone ? '' : `${clientNamed('claude').title}: `,
-      transcriptsRead(transcripts),
-      transcripts,
-      line,
-    );
-  for (const one of others) printTaken(`${clientNamed(one.client).title}: `, sessionsRead(one), one, line);
-  const sources = [transcripts, ...others];
-  if (sources.some(({ sessions }) => sessions > 0)) line(`Lessons: ${fixes} more`);
-  const known = sources.reduce((sum, one) => sum + one.known, 0);
-  if (known > 0) line(`Known already: ${counted(known, 'event')}`);
-  const counts = LEFT_OUT.flatMap(([name, text]) => {
-    const passedOver: readonly Readonly<Record<string, number>>[] = sources.map((one) => one.passedOver);
-    const count = passedOver.reduce((sum, one) => sum + (one[name] ?? 0), 0);
-    return count > 0 ? [`${count} × ${text}`] : [];
-  });
-  if (counts.length > 0) line(dim(`Left out: ${counts.join(', ')}`));
-  if (removed > 0) line(dim(`Removed as too old after learning from it: ${counted(removed, 'row')}`));
-  for (const { path, reason } of sources.flatMap(({ unreadable }) => unreadable))
-    context.stderr(`warning: ${shownLine(`Cannot read "${path}": ${reason}`)}\n`);
-}
-
-type Taken = { readonly sessions: number; readonly added: Readonly<Record<string, number>> };
-
-function printTaken(
-  client: string,
-  read: string,
-  { sessions, added }: Taken,
-  line: (text: string) => void,
-): void {
-  line(`${client}${client === '' ? read.replace(/^./, (first) => first.toUpperCase()) : read}`);
-  if (sessions === 0) return;
-  const events = Object.entries(added).map(([type, count]) => `${count} ${type}`);
-  line(`${client === '' ? '' : '  '}Events: ${events.join(', ') || 'none'}`);
-}
-
-function transcriptsRead({
-  filesFound,
-  filesUnchanged,
-  sessions,
-  bytes,
-}: ImportReport['transcripts']): string {
-  const found = counted(filesFound, 'transcript');
-  if (filesFound === filesUnchanged) return `nothing new in ${found}.`;
-  const unchanged = filesUnchanged > 0 ? `, ${filesUnchanged} unchanged` : '';
-  return `read ${mebibytes(bytes)} of ${counted(sessions, 'session')} in ${found}${unchanged}.`;
-}
-
-function sessionsRead({ found, unchanged, sessions }: ImportReport['sessions'][number]): string {
-  if (found === unchanged) return `nothing new in ${counted(found, 'session')}.`;
-  return `read ${counted(sessions, 'session')} of ${found}${unchanged > 0 ? `, ${unchanged} unchanged` : ''}.`;
-}
-
-const LEFT_OUT = [
-  ['brokenLines', 'broken line'],
-  ['longLines', 'line above 32 MiB'],
-  ['refusedCalls', 'refused call'],
-  ['resultsWithoutCall', 'result without its call'],
-  ['entriesWithoutTime', 'entry without a time'],
-  ['analyses', 'session of our own analysis'],
-  ['runs', 'session of a background run'],
-  ['notAskedFor', 'session not asked for'],
-  ['linksNotFollowed', 'link to a directory'],
-] as const;
-
-function mebibytes(bytes: number): string {
-  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }

@@ -1,31 +1,26 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { countCalls } from '../analysis/analysis-store.ts';
-import { estimatedUsd, tokensIn } from '../analysis/price.ts';
-import { DATA_BYTES_MAX } from '../analysis/prompt.ts';
 import type { HoldOut } from '../benefit/model/coin.ts';
-import { outlooksOnTrial } from '../benefit/report.ts';
-import { lessonRate } from '../benefit/store/lesson-list.ts';
 import { parseClientVersion } from '../clients/claude/setup.ts';
+import { CLIENTS } from '../clients/clients.ts';
 import { CLIENT_NAMES, type ClientName } from '../core/client-name.ts';
-import { isRecord, lookOr } from '../core/guards.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
+import { counted } from '../core/text.ts';
+import type { Language } from '../core/told-texts.ts';
 import { HOOK_MODES, type HookMode } from '../hooks/hooks.ts';
-import { readDatabase } from '../hooks/store/use-database.ts';
 import { leaveWorktree } from '../runs/workspace/worktree.ts';
-import { readPath } from '../settings/all-settings.ts';
-import { loadConfig, parseSettings } from '../settings/hook-settings.ts';
+import { loadConfig } from '../settings/hook-settings.ts';
 import { runsWithTrees } from '../setup/background-runs.ts';
 import type { ClientChoices } from '../setup/clients/set-up.ts';
 import { INSTALL_CLIENTS } from '../setup/clients/table.ts';
+import { commandWord, pathLine } from '../setup/command-link.ts';
 import type { SetupStep } from '../setup/file-plan.ts';
 import { type InstallReport, install } from '../setup/install.ts';
 import { locate, type SetupProblem } from '../setup/manifest.ts';
 import { titlesOf } from '../setup/mcp-registration.ts';
 import { type UninstallReport, uninstall } from '../setup/uninstall.ts';
-import { findFiles } from '../system/files.ts';
 import { runCommand } from '../system/run-command.ts';
+import type { ImportReport } from '../transcripts/import.ts';
 import {
   alias,
   type CliContext,
@@ -35,9 +30,12 @@ import {
   keepFromAgent,
   newCommand,
   objectionToAgent,
+  PROGRAM,
 } from './context.ts';
-import { printReportJson } from './output.ts';
-import { trialWords } from './proof/words.ts';
+import { importSessions } from './import.ts';
+import { printBest } from './import-report.ts';
+import { type Asked, askAll, thereWords, transcriptsOf } from './install-questions.ts';
+import { printReportJson, shownLine } from './output.ts';
 
 const LESSON_MODES = ['off', 'suggest', 'daily'] as const;
 
@@ -47,6 +45,9 @@ type Flags = Given<'dryRun' | 'json'> & {
   readonly lessons?: (typeof LESSON_MODES)[number];
   readonly wake?: 'on' | 'off';
   readonly holdOut?: HoldOut;
+  readonly language?: Language;
+  readonly learn?: boolean;
+  readonly link?: boolean;
   readonly hooks?: HookMode;
   readonly mcp?: true | ClientName[];
   readonly trustCodexHooks?: true;
@@ -56,6 +57,8 @@ const EXAMPLES = `
 Examples:
   $ self-generation install                            install, repair or update
   $ self-generation install --dry-run                  show what would be changed
+  $ self-generation install --learn                    without a question also learn from past sessions
+  $ self-generation install --language ko              tell agents in Korean
   $ self-generation install --client-version 2.1.328   do not ask "claude --version"
   $ self-generation install --lessons suggest          a model writes lessons once a day; they wait for you
   $ self-generation install --lessons daily            and agents are told at once those whose commands ran here
@@ -91,6 +94,15 @@ export function installCommand(context: CliContext): Command {
   return command
     .description('install the program and set up the clients that are there')
     .option('--client-version <X.Y.Z>', 'the version of Claude Code to register for', readVersion)
+    .addOption(
+      choice('--language <NAME>', 'of the texts that agents are told (default: by your locale)', [
+        'en',
+        'ko',
+      ]),
+    )
+    .option('--learn', 'learn from the sessions that are there, which sends nothing anywhere')
+    .option('--no-learn', 'do not, and do not ask')
+    .option('--no-link', 'make no link to the program in a directory on the PATH')
     .addOption(choice('--lessons <MODE>', 'whether a model writes lessons of what failed', LESSON_MODES))
     .addOption(
       choice('--analyze <ANSWER>', 'whether a model may be asked after every session', ['yes', 'no']),
@@ -116,41 +128,52 @@ async function run(flags: Flags, context: CliContext): Promise<void> {
   if (flags.trustCodexHooks) keepFromAgent('approve hooks', 'install --trust-codex-hooks', context);
   const paths = statePaths(env, platform);
   const mayAsk = context.isInteractive && !flags.json && !flags.dryRun;
-  let { lessons, wake, holdOut } = flags;
-  // Existing settings mean that the user has decided before.
-  if (mayAsk && paths !== undefined && !existsSync(paths.config)) {
-    const question = lessonQuestion(paths, context);
-    if (!choosesModel) lessons = (await context.confirm(question)) ? 'suggest' : 'off';
-    wake ??= (await context.confirm(WAKE_QUESTION)) ? 'on' : 'off';
-  }
-  if (mayAsk && holdOut === undefined && paths !== undefined && isUndecided(paths))
-    holdOut = (await context.confirm(holdOutQuestion(paths, context))) ? 'trial' : 'off';
-  const { analyze, hooks, mcp, clientVersion } = flags;
+  const { analyze, hooks, mcp, clientVersion, wake, holdOut, learn, link } = flags;
+  const said = {
+    ...{ wake, holdOut, learn, lessonsModel: flags.lessons },
+    language: flags.language && ({ language: flags.language, by: 'user' } as const),
+    analysisOnSessionEnd: analyze && analyze === 'yes',
+  };
+  const nothing = { ...said, learns: false, there: [] };
+  const answers = paths === undefined ? nothing : await askAll(said, mayAsk, paths, context);
   const choices = INSTALL_CLIENTS.map((client) => [client, flags[client]] as const);
   const report = await install({
-    ...{ env, platform, executablePath, isCompiled, now, run: runCommand },
-    ...{
-      projectDirectory: cwd,
-      dryRun: flags.dryRun === true,
-      hooks,
-      clientVersion,
-      wake,
-      holdOut,
-    },
+    ...{ env, platform, executablePath, isCompiled, now, run: runCommand, ...answers },
+    ...{ projectDirectory: cwd, dryRun: flags.dryRun === true, hooks, clientVersion, link },
     clients: Object.fromEntries(choices.filter(([, choice]) => choice !== undefined)),
-    analysisOnSessionEnd: analyze && analyze === 'yes',
-    lessonsModel: lessons,
     approves: flags.trustCodexHooks ? async () => true : mayAsk ? approver(context) : undefined,
     mcp: mcp === true ? 'all' : mcp,
   });
-  if (flags.json) printReportJson(report, context);
-  else printReport(report, flags, context);
+  if (!flags.json) printReport(report, flags, context);
+  const isDone = report.kind === 'done' && paths !== undefined;
+  const learned = isDone && answers.learns ? learnNow(answers, flags, paths, context) : undefined;
+  if (flags.json) printReportJson({ ...report, ...(learned && { learned }) }, context);
+  else if (isDone && !(report.upToDate && !learned))
+    printNext(report, { ...answers, learned }, flags, context);
   if (
     report.kind === 'failed' ||
     report.mcp.refused.length > 0 ||
     report.clients.some(({ refused }) => refused)
   )
     context.setExitCode(EXIT.failed);
+}
+
+/** An import of all that is there; of a dry run, what that would bring. */
+function learnNow(
+  { language }: Asked,
+  { dryRun }: Flags,
+  paths: StatePaths,
+  context: CliContext,
+): ImportReport {
+  const config = loadConfig(paths);
+  const shown = dryRun && language ? { ...config, language: language.language } : config;
+  const root = transcriptsOf(context);
+  const selection = {
+    roots: existsSync(root) ? [root] : [],
+    isRehearsal: dryRun === true,
+    clients: Object.values(CLIENTS),
+  };
+  return importSessions(selection, { paths, config: shown }, context);
 }
 
 /** Asks the user for what Codex would ask: no agent is asked, which may have a terminal as well. */
@@ -163,25 +186,6 @@ function approver(context: CliContext): ((hooks: readonly string[]) => Promise<b
     );
   };
 }
-
-/** Nobody has said yet how much is held out. */
-function isUndecided({ config }: StatePaths): boolean {
-  const values = lookOr(() => parseSettings(readFileSync(config, 'utf8')), undefined) ?? {};
-  return isRecord(values) && readPath(values, 'proof.holdOut') === undefined;
-}
-
-/** What is held out, what that costs, and how long an answer takes, by what is recorded of the user. */
-function holdOutQuestion(paths: StatePaths, { now }: CliContext): string {
-  const none = { startPerWeek: 0, failurePerWeek: 0, weeksSeen: 0 };
-  const read = () => readDatabase(paths, (db) => (db.isOwn ? lessonRate(now(), db) : none));
-  const rate = lookOr(read, none) ?? none;
-  return `May some lessons be left untold, to find out whether telling them helps? ${trialWords({ rate, onTrial: outlooksOnTrial(rate) })} "proof" shows what is known; "config set proof.holdOut off" ends it.`;
-}
-
-const WAKE_QUESTION =
-  'When a background sub-agent has ended and Claude Code waits for you: may its result wake the session at once? Each time ' +
-  'is one request to the model with the whole conversation, five at most until you type something. Otherwise the result ' +
-  'waits for your next prompt.';
 
 /** `Cannot <action>: <reason>. <advice>` on standard error. */
 export function printProblem(problem: SetupProblem, context: CliContext): void {
@@ -205,6 +209,8 @@ function printSteps(steps: readonly SetupStep[], context: CliContext): void {
   }
 }
 
+type Done = Extract<InstallReport, { kind: 'done' }>;
+
 function printReport(report: InstallReport, flags: Flags, context: CliContext): void {
   if (report.kind === 'failed') {
     printProblem(report, context);
@@ -224,8 +230,6 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
       print(`The plugin ${plugin} brings hooks and MCP server to Claude Code, so install adds neither.`);
     const others = report.clients.filter(({ isSetUp }) => isSetUp).map(({ client }) => client);
     if (others.length > 0) print(`New sessions of ${titlesOf(others)} have what was learned.`);
-    print('Check with "self-generation doctor".');
-    print('"self-generation import" learns from the sessions that are there already.');
     const clients = mcp.registered;
     if (clients.length > 0) print(`New sessions of ${titlesOf(clients)} have the tools of the MCP server.`);
     if (clients.includes('claude')) print('In Claude Code, /subagents shows and steers them.');
@@ -234,51 +238,47 @@ function printReport(report: InstallReport, flags: Flags, context: CliContext): 
   printWarnings(warnings, context);
 }
 
+type Learning = Pick<Asked, 'there'> & { readonly learned: ImportReport | undefined };
+
+/** What was learned, and what happens next. */
+function printNext(
+  { command }: Done,
+  { learned, there }: Learning,
+  { dryRun }: Flags,
+  context: CliContext,
+): void {
+  const { bold } = context.colours;
+  const print = (line: string) => context.stdout(`${line}\n`);
+  if (learned !== undefined) {
+    const sources = [learned.transcripts, ...learned.sessions];
+    const sessions = sources.reduce((sum, one) => sum + one.sessions, 0);
+    const outcome = `from ${counted(sessions, 'session')}: ${counted(learned.fixes, 'lesson')}.`;
+    print(`\n${bold(`${dryRun ? 'It would learn' : 'Learned'} ${outcome}`)}`);
+    printBest(learned.best, context);
+  }
+  const place = locate(context.env, context.platform);
+  if (dryRun || place.kind === 'failed') return;
+  const program = commandWord(place);
+  print(`\n${bold('What happens next')}`);
+  if (learned === undefined && there.length > 0) {
+    print(`  ${thereWords(there)} can be learned from, which sends nothing anywhere:`);
+    print(`    ${program} import`);
+  }
+  print('  New sessions are learned from, and their sub-agents are told what is known.');
+  print(`  See what is known: ${program} lessons`);
+  print(`  Check that it works: ${program} doctor`);
+  if (command.kind === 'missing') {
+    print('  To call it by its name, run this line and open a new shell:');
+    print(`    ${pathLine(place)}`);
+  }
+  if (command.kind === 'other')
+    print(`  Your shell finds another ${PROGRAM} first: ${shownLine(command.path)}`);
+}
+
 function readVersion(value: string): string {
   const version = parseClientVersion(value);
   if (version === undefined) throw new InvalidArgumentError('It has to look like 2.1.328.');
   return version;
-}
-
-const MS_PER_DAY = 86_400_000;
-const INSTRUCTIONS_BYTES = 8 * 1024;
-const BYTES_PER_CALL = 900;
-/** Prompts, sequences of tools and the like. */
-const OTHER_BYTES = 16 * 1024;
-const ANSWER_TOKENS = 2000;
-const ROUNDED_TO_TOKENS = 1000;
-
-/** Says roughly what it takes, by what is recorded of the user or else by the transcripts that the client keeps. */
-function lessonQuestion(paths: StatePaths, context: CliContext): string {
-  const { analysisDays, analysisModel: model } = loadConfig(paths);
-  const since = new Date(context.now().getTime() - analysisDays * MS_PER_DAY).toISOString();
-  // A database that cannot be read is no reason not to ask; `doctor` says what is wrong with it.
-  const recorded = lookOr(() => readDatabase(paths, (db) => countCalls(since, db)), undefined);
-  const isRecorded = recorded !== undefined && recorded.sessions > 0;
-  const sessions = isRecorded ? recorded.sessions : countTranscripts(context);
-  const calls = isRecorded ? recorded.failed : sessions;
-  const bytes = Math.min(DATA_BYTES_MAX, calls * BYTES_PER_CALL + OTHER_BYTES) + INSTRUCTIONS_BYTES;
-  const tokens = Math.ceil(tokensIn(bytes) / ROUNDED_TO_TOKENS) * ROUNDED_TO_TOKENS;
-  const usd = estimatedUsd(tokens, ANSWER_TOKENS, model);
-  const seen = isRecorded
-    ? `${sessions} sessions and ${calls} failing calls recorded in the last days`
-    : `${sessions} sessions found`;
-  const price =
-    usd === undefined
-      ? `; the price of ${model} is not known`
-      : `, about ${usd.toFixed(2)} USD with ${model}`;
-  return (
-    'May a model read, at the end of a session and at most once a day for each project, what failed and what helped, and ' +
-    `write lessons of it? (${seen}; ${tokens} tokens each time${price}.) A lesson waits until you apply it. ` +
-    '"analyze --dry-run" prints what would be sent.'
-  );
-}
-
-function countTranscripts({ env, platform }: CliContext): number {
-  const place = locate(env, platform);
-  return place.kind === 'failed'
-    ? 0
-    : findFiles(join(place.claudeDirectory, 'projects'), '.jsonl').files.length;
 }
 
 type UninstallFlags = Given<'purge' | 'yes' | 'dryRun' | 'json'>;

@@ -135,7 +135,11 @@ function tossedItem(text: string, tellings: readonly Telling[]): Item {
 }
 
 /** One line, or two: what happened and what to do; of lint rules all in one. */
-function lessonItem(lesson: ToldLesson, { messages, clean }: Reading, tellingOf: TellingOf): Item {
+export function lessonItem(
+  lesson: ToldLesson,
+  { messages, clean }: Pick<Reading, 'messages' | 'clean'>,
+  tellingOf: TellingOf,
+): Item {
   const { key, kind, isPinned, said, tool, fix, origin, rules } = lesson;
   const line = (words: string) => `- ${inertText(clean(words), ERROR_LENGTH_MAX)}${messages.from(origin)}`;
   if (rules !== undefined) return lintItem(rules, messages, line, tellingOf);

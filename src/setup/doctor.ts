@@ -28,6 +28,8 @@ import {
   skipped,
 } from './checks.ts';
 import { checkClients } from './clients/set-up.ts';
+import { checkCommand, programWord } from './command-link.ts';
+import { checkAgents } from './config/check-agents.ts';
 import { checkVersions } from './kept-versions.ts';
 import { runLiveCheck } from './live-check.ts';
 
@@ -46,6 +48,7 @@ const LIVE_TIME_LIMIT_MS = 120_000;
 /** All checks, in the order in which they are made and shown. */
 const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => Found | Promise<Found>])[] = [
   ['program', checkProgram],
+  ['command', checkCommand],
   ['earlier versions', checkVersions],
   ['environment', checkEnvironment],
   ['config', checkConfig],
@@ -57,6 +60,7 @@ const CHECKS: readonly (readonly [name: string, check: (world: ProgramWorld) => 
   ['registration', checkRegistration],
   ['applied hooks', checkApplied],
   ['hooks', checkHooks],
+  ['sub-agents', checkAgents],
   ['MCP server', checkMcp],
   ['other clients', checkClients],
   ['background runs', checkRuns],
@@ -92,10 +96,10 @@ export async function examine(options: DoctorOptions): Promise<Check[]> {
   return checks;
 }
 
-/** With the whole path: the program need not be on the PATH. */
-function installCommand({ executablePath, isCompiled }: DoctorOptions): string {
+/** With the whole path where the shell does not find the program by its name. */
+function installCommand({ executablePath, isCompiled, env, platform }: DoctorOptions): string {
   if (!isCompiled) return 'self-generation install';
-  return `${/[^\w./:\\-]/.test(executablePath) ? `"${executablePath}"` : executablePath} install`;
+  return `${programWord(executablePath, env, platform)} install`;
 }
 
 async function checkLive(world: ProgramWorld): Promise<Finding[]> {

@@ -48,7 +48,16 @@ type OwnFile = 'directory' | 'binary' | 'script' | 'config' | 'backup' | 'manife
 
 /** One thing that was done, or in a dry run would be done. */
 export type SetupStep = {
-  readonly what: OwnFile | 'settings' | 'mcp' | 'plugin' | 'extension' | 'approval' | 'rule' | 'skill';
+  readonly what:
+    | OwnFile
+    | 'settings'
+    | 'mcp'
+    | 'plugin'
+    | 'extension'
+    | 'approval'
+    | 'rule'
+    | 'skill'
+    | 'link';
   readonly path: string;
   readonly change: 'created' | 'updated' | 'removed' | 'restored' | 'unchanged' | 'kept';
   /** The reason, where it is not obvious. */

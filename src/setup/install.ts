@@ -1,22 +1,11 @@
 import { chmodSync, existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import {
-  clientFeatures,
-  clientWarnings,
-  findClientVersion,
-  readAgentFiles,
-  writingAgents,
-} from '../clients/claude/setup.ts';
-import { writingSubAgents } from '../clients/opencode/agents.ts';
-import type { ClientName } from '../core/client-name.ts';
-import { isRecord, lookOr, parseJson, readTexts, reasonOf } from '../core/guards.ts';
+import { dirname } from 'node:path';
+import { clientFeatures, clientWarnings, findClientVersion } from '../clients/claude/setup.ts';
+import { reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { HookEventName, HookMode } from '../hooks/hooks.ts';
-import { readPath, writePath } from '../settings/all-settings.ts';
-import { type Config, parseSettings } from '../settings/hook-settings.ts';
-import { loadRunSettings, type RunSettings } from '../settings/run-settings.ts';
+import { loadRunSettings } from '../settings/run-settings.ts';
 import { ensurePrivateDirectory, hasSameBytes, realPath, writeFileAtomic } from '../system/atomic-file.ts';
-import { readPlainFile } from '../system/files.ts';
 import type { RunCommand } from '../system/run-command.ts';
 import type { Approves, Registering } from './clients/client-setup.ts';
 import {
@@ -26,6 +15,8 @@ import {
   holderOfOurs,
   registerClients,
 } from './clients/set-up.ts';
+import { type CommandReport, linkCommand } from './command-link.ts';
+import { type Answers, writeConfig } from './config/write-config.ts';
 import { editFile, Refused, readText, rollBack, type SetupStep, type Work } from './file-plan.ts';
 import { putProgram } from './kept-versions.ts';
 import {
@@ -36,9 +27,8 @@ import {
   type Manifest,
   manifestText,
   mergeManifest,
-  type Place,
 } from './manifest.ts';
-import { type McpReport, type McpRequest, mcpFile, registerMcp, titlesOf } from './mcp-registration.ts';
+import { type McpReport, type McpRequest, registerMcp, titlesOf } from './mcp-registration.ts';
 import {
   hasHook,
   inspectHooks,
@@ -48,7 +38,7 @@ import {
   registrationFor,
 } from './settings-file.ts';
 
-export type InstallOptions = {
+export type InstallOptions = Answers & {
   readonly env: Environment;
   readonly platform: string;
   /** The running program, which is what gets installed. */
@@ -58,11 +48,8 @@ export type InstallOptions = {
   /** Where the user is: its `.claude/agents` are read. */
   readonly projectDirectory: string;
   readonly dryRun: boolean;
-  /** What the user answered; written where there are no settings yet. */
-  readonly analysisOnSessionEnd?: boolean | undefined;
-  readonly lessonsModel?: Config['lessons']['model'] | undefined;
-  readonly wake?: RunSettings['announce']['wake'] | undefined;
-  readonly holdOut?: Config['proof']['holdOut'] | undefined;
+  /** False: no link to the program is made on the PATH; one that is there stays. */
+  readonly link?: boolean | undefined;
   /** How the hooks are to be registered; undefined: as an earlier install did. */
   readonly hooks?: HookMode | undefined;
   /** With which clients the MCP server is to be registered; undefined: as an earlier install did. */
@@ -88,6 +75,8 @@ export type InstallReport =
       readonly hooks: HookMode;
       readonly clientVersion: string | undefined;
       readonly mcp: McpReport;
+      /** Whether the program is found by its name. */
+      readonly command: CommandReport['state'];
       /** Claude Code aside: its hooks are in `events`, none where it was not set up. */
       readonly clients: readonly ClientReport[];
       /** Nothing had to be changed. */
@@ -129,7 +118,8 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
     const ownsHome = isMissingOrEmpty(paths.home);
     const directories = makeDirectories(paths, work);
     copyBinary(options, paths, work);
-    const configWritten = writeConfig(place, clients, { ...options, earlier }, work);
+    const command = linkCommand(place, options.link !== false, work);
+    const config = writeConfig(place, clients, { ...options, earlier }, work);
     const isOurs = (entry: unknown) => recogniseEntry(entry, registration)?.kind === 'ours';
     const settings = isClaude
       ? [
@@ -164,6 +154,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       binary: paths.binary,
       createdDirectories: [
         ...directories.created,
+        ...command.directories,
         ...settings.flatMap((one) => one.directories),
         ...made,
         ...others.directories,
@@ -171,7 +162,9 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       modesBefore: directories.modesBefore,
       ownsHome,
       settings: settings.map(({ record }) => record),
-      configWritten,
+      configWritten: config.written,
+      config: config.record,
+      link: command.link,
       mcp: latest.length === 0 ? undefined : latest,
       clients: others.records.length === 0 ? undefined : others.records,
       hooks: mode === 'per-call' ? mode : undefined,
@@ -202,6 +195,7 @@ export async function install(options: InstallOptions): Promise<InstallReport> {
       hooks: mode,
       clientVersion,
       mcp,
+      command: command.state,
       clients: others.reports,
       upToDate: work.steps.every(({ change }) => change === 'unchanged' || change === 'kept'),
     };
@@ -270,115 +264,6 @@ function copyBinary(
   if (dryRun || isSame) return;
   putProgram(source, paths, platform);
   if (!existed) undo.push(() => rmSync(target));
-}
-
-/** Without agent names in the settings, the agents of a plain Claude Code are told nothing. */
-const NO_AGENTS = `it names no agent: self-generation config set subagentContext.agents '["general-purpose"]'`;
-
-/** What is written also where there are settings, by its key. */
-type Answers = Readonly<Record<string, unknown>>;
-
-/** The settings with these answers; undefined where there are none, or comments would be lost. */
-function withAnswers(text: string, answers: Answers): string | undefined {
-  const values = parseJson(text);
-  const given = Object.entries(answers).filter(([, answer]) => answer !== undefined);
-  if (given.length === 0 || !isRecord(values)) return undefined;
-  if (given.every(([key, answer]) => readPath(values, key) === answer)) return text;
-  for (const [key, answer] of given) writePath(values, key, answer);
-  return `${JSON.stringify(values, null, 2)}\n`;
-}
-
-/** A plugin of OpenCode that nobody has asked for tells what was learned, and leaves main sessions as they are. */
-function prunes(clients: readonly ClientName[], options: InstallOptions, earlier: Manifest | undefined) {
-  const isAsked = options.clients?.opencode === true;
-  const isThere = earlier?.clients?.some(({ client }) => client === 'opencode') === true;
-  return clients.includes('opencode') && !isAsked && !isThere ? false : undefined;
-}
-
-/** Other existing settings are the user's and are not changed: returns the commands that would, if an answer asks for it. */
-function keptNote(place: Place, options: InstallOptions, isWritten: boolean) {
-  const text = readPlainFile(place.paths.config).toString();
-  const value = parseSettings(text);
-  const named = isRecord(value) ? readPath(value, 'subagentContext.agents') : undefined;
-  if (named === undefined) return NO_AGENTS;
-  const { analysisOnSessionEnd, lessonsModel, wake, holdOut } = options;
-  const asked = Object.keys(options.clients ?? {}).filter((client) => options.clients?.[client]);
-  const agents = [...new Set([...readTexts(named), ...opencodeAgents(place, asked, options)])];
-  const areMore = agents.length > readTexts(named).length;
-  const answers = {
-    'subagentContext.agents': areMore ? `'${JSON.stringify(agents)}'` : undefined,
-    ...{ analysisOnSessionEnd, 'lessons.model': lessonsModel, 'announce.wake': wake },
-    'proof.holdOut': isWritten ? undefined : holdOut,
-  };
-  const commands = Object.entries(answers)
-    .filter(([, answer]) => answer !== undefined)
-    .map(([key, answer]) => `self-generation config set ${key} ${answer}`);
-  return commands.length === 0 ? undefined : `as you have it: ${commands.join('; ')}`;
-}
-
-/** Returns the text that is install's own, or undefined when the user has a config.json already. */
-function writeConfig(
-  place: Place,
-  clients: readonly ClientName[],
-  { earlier, ...options }: InstallOptions & { readonly earlier: Manifest | undefined },
-  work: Work,
-): string | undefined {
-  const { projectDirectory, analysisOnSessionEnd, lessonsModel, wake, holdOut, now } = options;
-  const { config: path, backups } = place.paths;
-  const enabled = prunes(clients, options, earlier);
-  if (existsSync(path)) {
-    const text = readText(path) ?? '{}';
-    const values = lookOr(() => parseSettings(text), undefined);
-    const isDecided = isRecord(values) && readPath(values, 'prune.enabled') !== undefined;
-    const answers = { 'proof.holdOut': holdOut, 'prune.enabled': isDecided ? undefined : enabled };
-    const after = withAnswers(text, answers);
-    const note = keptNote(place, options, after !== undefined);
-    if (after === undefined || after === text) {
-      work.steps.push({ what: 'config', path, change: 'unchanged', ...(note && { note }) });
-      return undefined;
-    }
-    if (text === earlier?.configWritten) {
-      work.steps.push({ what: 'config', path, change: 'updated' });
-      if (!work.dryRun) writeFileAtomic(path, after, { mode: 0o600 });
-      return after;
-    }
-    const edit = (standing = '{}') => withAnswers(standing, answers) ?? standing;
-    editFile({ path, what: 'config', edit }, { backups, now, work });
-    return undefined;
-  }
-  const directories = [join(place.claudeDirectory, 'agents'), join(projectDirectory, '.claude', 'agents')];
-  const own = writingAgents(directories.flatMap(readAgentFiles).map(({ text }) => text));
-  const agents = [...new Set(['general-purpose', ...own, ...opencodeAgents(place, clients, options)])];
-  const [lessons, announce] = [lessonsModel && { model: lessonsModel }, wake && { wake }];
-  const proof = holdOut && { holdOut };
-  const prune = enabled === undefined ? undefined : { enabled };
-  const settings = { subagentContext: { agents }, lessons, analysisOnSessionEnd, announce, proof, prune };
-  const text = `${JSON.stringify(settings, null, 2)}\n`;
-  const note = `for ${agents.join(', ')}`;
-  const edit = (standing?: string) => standing ?? text;
-  try {
-    const { isChanged } = editFile({ path, what: 'config', edit, note }, { backups, now, work });
-    return isChanged ? text : undefined;
-  } catch (error) {
-    if (error instanceof Refused) return undefined; // Somebody else writes it, and every setting has its default.
-    throw error;
-  }
-}
-
-/** The user's own of OpenCode, if that is set up. It reads both spellings of the folder. */
-function opencodeAgents(
-  place: Place,
-  clients: readonly ClientName[],
-  { projectDirectory }: InstallOptions,
-): string[] {
-  if (!clients.includes('opencode')) return [];
-  const { path, directory } = mcpFile('opencode', place);
-  const folders = [directory, join(projectDirectory, '.opencode')].flatMap((one) => [
-    join(one, 'agent'),
-    join(one, 'agents'),
-  ]);
-  const config = lookOr(() => readText(path), undefined) ?? '{}';
-  return writingSubAgents(config, folders.flatMap(readAgentFiles));
 }
 
 /** The earlier manifest is read again: another install may have ended since this one began. */

@@ -66,6 +66,10 @@ const MANIFEST = z
     settings: z.array(FILE_RECORD).readonly(),
     /** The text of config.json when install wrote it; undefined when the file was there already. */
     configWritten: z.string().optional().catch(undefined),
+    /** Of the user's own config.json, where install has added something. */
+    config: FILE_RECORD.optional().catch(undefined),
+    /** To the program, in a directory on the PATH. */
+    link: z.object({ path: z.string(), target: z.string() }).optional().catch(undefined),
     /** One for each file with our MCP server in it, and the commands /subagents and /stop; none without `install --mcp`. */
     mcp: z
       .array(FILE_RECORD.extend({ client: z.enum([...CLIENT_NAMES, 'command', 'stop']) }))
@@ -142,6 +146,8 @@ export function mergeManifest(earlier: Manifest | undefined, now: Manifest): Man
     ownsHome: now.ownsHome || earlier.ownsHome,
     settings: renewed(earlier.settings, now.settings),
     configWritten: now.configWritten ?? earlier.configWritten,
+    config: now.config ?? earlier.config,
+    link: now.link,
     clientVersion: now.clientVersion ?? earlier.clientVersion,
     mcp: mcp.length === 0 ? undefined : mcp,
     clients: clients.length === 0 ? undefined : clients,

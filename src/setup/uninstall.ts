@@ -17,6 +17,7 @@ import { HOOKS } from '../hooks/hooks.ts';
 import { realPath, temporariesOf } from '../system/atomic-file.ts';
 import { activeRuns, keptTreeWarnings, treesLeft } from './background-runs.ts';
 import { keptFiles, planClientRemoval } from './clients/set-up.ts';
+import { removeLink } from './command-link.ts';
 import {
   type FileChange,
   performSteps,
@@ -76,7 +77,7 @@ const EVENT_NAMES = new RegExp(
 );
 /** Copies of files from before install, apply or undo changed them. */
 const BACKUP_NAMES =
-  /^(settings|apply-settings|apply-CLAUDE|apply-RULES\d|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
+  /^(settings|config|apply-settings|apply-CLAUDE|apply-RULES\d|mcp-[a-z]+|client-[a-z]+|plugin)\.\d{8}T\d{9}Z(-\d+)?\.(jsonc?|md|toml)$/;
 const LOG_NAMES = /^(hooks|runs|opencode)\.log(\.|$)|^unread\.json$/;
 const DATABASE_NAMES = /^(self-gen|runs)\.db|^catch-up-\w+\.lock/;
 const RUN_AGAIN = 'Correct that and run the command again.';
@@ -109,7 +110,12 @@ export function uninstall(options: UninstallOptions): UninstallReport {
     if (active !== undefined) return failed('uninstall', active.reason, active.advice);
     const objection = purge ? objectionToPurge(place) : undefined;
     if (objection !== undefined) return failed('remove everything', objection);
-    const plans = [...planSettings(removal), ...planClientRemoval(place, manifest)];
+    const config = manifest?.config && planRestore(manifest.config, 'config', { remove: (text) => text });
+    const plans = [
+      ...planSettings(removal),
+      ...planClientRemoval(place, manifest),
+      ...(config ? [config] : []),
+    ];
     if (purge) warnings.push(...appliedThatStays(removal));
     // Two paths may lead to one file.
     const files = plans.filter(({ path }, at) => plans.findIndex((other) => other.path === path) === at);
@@ -187,6 +193,7 @@ function removeInstalled(removal: Uninstall): void {
     removal.steps.push({ what: 'binary', path, change: 'removed' });
   }
   remove(paths.versions, 'binary', removal);
+  if (manifest?.link !== undefined) removeLink(manifest.link, removal);
   remove(paths.opencodePlugin, 'script', removal);
   removeNamed(paths.scripts, SCRIPT_FILE, 'script', removal);
   if (!dryRun && isEmptyDirectory(paths.scripts)) rmdirSync(paths.scripts);
@@ -203,7 +210,8 @@ function reportKept({ paths, manifest, steps }: Uninstall): void {
   const { config, data, spool, given, scripts, runs, inboxMarks, worktrees } = paths;
   const { plans, summaries, memory, pruned } = paths;
   const text = fileText(config);
-  if (text !== undefined && text !== manifest?.configWritten) {
+  const isRestored = steps.some(({ what, change }) => what === 'config' && change === 'restored');
+  if (text !== undefined && text !== manifest?.configWritten && !isRestored) {
     const note = manifest?.configWritten === undefined ? 'install did not write it' : 'you have changed it';
     steps.push({ what: 'config', path: config, change: 'kept', note });
   }

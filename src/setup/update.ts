@@ -245,6 +245,7 @@ function installsOf({ env, paths, place }: Update): Install[] {
   const words = [
     'install',
     '--json',
+    '--no-link', // The program's place stays, and with it a link that is there.
     ...INSTALL_CLIENTS.map((client) => `--${isSetUp(client) ? '' : 'no-'}${client}`),
   ];
   if (settings.length === 0) return [{ words, env }];

@@ -15,6 +15,7 @@ import { unlearntProjects } from '../lessons/store/lesson-log.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
 import { temporaryDirectory } from '../system/files.ts';
 import { fileStamp } from '../system/runtime-bun.ts';
+import { shownLessons } from './best-lessons.ts';
 import { importSessions } from './client-sessions.ts';
 import { loadProgress, progressByFile } from './imports-store.ts';
 import {
@@ -55,7 +56,7 @@ export function importAll(options: ImportOptions): ImportReport {
   return writeDatabase(paths, (db) => importInto({ ...options, paths }, db));
 }
 
-/** `fixes`: how many more errors have one now. `removed`: rows that were too old; what they taught stays. */
+/** `fixes`: how many more errors have one now. `best`: of all that are known. `removed`: rows that were too old; what they taught stays. */
 function importInto(options: ImportOptions, db: Db) {
   const inTurn = takingTurns();
   const fixesBefore = countFixes(db);
@@ -68,7 +69,8 @@ function importInto(options: ImportOptions, db: Db) {
   }
   settleNew({ now: options.now() }, db);
   const fixes = countFixes(db) - fixesBefore;
-  return { transcripts, sessions, fixes, removed: prune(options, inTurn, db) };
+  const best = shownLessons(options.projectPath, options.config, db);
+  return { transcripts, sessions, fixes, best, removed: prune(options, inTurn, db) };
 }
 
 function importClient(client: Client, options: ImportOptions & { readonly inTurn: InTurn }, db: Db) {

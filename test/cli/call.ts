@@ -95,7 +95,11 @@ export function printed({ code, stdout, stderr }: Answer): string {
 
 /** A terminal at which somebody gives this answer to all that is asked. */
 export function terminal(answer: boolean, asked: string[] = []): Partial<CliContext> {
-  return { isInteractive: true, confirm: async (question) => asked.push(question) > 0 && answer };
+  return {
+    isInteractive: true,
+    confirm: async (question) => asked.push(question) > 0 && answer,
+    ask: async (question) => (asked.push(question) > 0 && answer ? 'y' : 'n'),
+  };
 }
 
 /** The world of somebody who works on the project `app` in this home. */

@@ -9,6 +9,7 @@ import { call } from './call.ts';
 /** The real program, installed; a client that only knows its version; one event. */
 async function sound(home: Home): Promise<Record<string, string>> {
   chmodSync(home.put('bin/claude', '#!/bin/sh\necho "2.1.328 (Claude Code)"\n'), 0o755);
+  // A link to the program is made beside it.
   const env = { PATH: `${home.path}/bin` };
   expect(await call(home, ['install'], { env })).toMatchObject({ exitCode: 0, stderr: '' });
   const event = { hook_event_name: 'UserPromptSubmit', session_id: 's', prompt: 'hello', cwd: home.path };
@@ -32,7 +33,7 @@ describe('doctor', () => {
     const { stdout, stderr, exitCode } = await call(home, ['doctor'], { env });
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
     const lines = stdout.trim().split('\n');
-    expect(lines).toHaveLength(15);
+    expect(lines).toHaveLength(17);
     // Each name begins in one column and what was found in another, behind the longest name too.
     const column = 'ok       background runs  '.length;
     for (const line of lines) {
@@ -74,7 +75,10 @@ describe('doctor', () => {
     const { stdout, exitCode } = await call(home, ['doctor', '--json']);
     const { checks } = JSON.parse(stdout) as { checks: Check[] };
     expect(exitCode).toBe(0);
-    expect(checks.filter((check) => check.status !== 'ok').map((check) => check.name)).toEqual(['client']);
+    expect(checks.filter((check) => check.status !== 'ok').map((check) => check.name)).toEqual([
+      'command',
+      'client',
+    ]);
   });
 
   test('names an installed program that is no longer whole', async () => {

@@ -32,11 +32,19 @@ function homeWithSession(): Home {
 const run = (home: Home, words: readonly string[] = [], changes: Partial<CliContext> = {}) =>
   callHere(importCommand, words, { env: { HOME: home.path }, now: () => NOW, cwd: home.path, ...changes });
 
+/** What is shown of it, in the language of the locale or else English. */
+const LESSON = `
+A lesson, as an agent reads it:
+  - Error: PORT is not set (Bash)
+    Fix: "use \`PORT=8080 npm test\` instead of \`npm test\`"
+    seen to help in 1 session of app
+`;
+
 describe('import', () => {
   test('reads the transcripts of the client and says what came of it', async () => {
     using home = homeWithSession();
     const events = 'Events: 1 prompt, 1 tool_error, 2 tool_use\nLessons: 1 more\n';
-    expect(await run(home)).toEqual(said(`Read 0.0 MiB of 1 session in 1 transcript.\n${events}`));
+    expect(await run(home)).toEqual(said(`Read 0.0 MiB of 1 session in 1 transcript.\n${events}${LESSON}`));
     expect(readEvents(home.paths)).toHaveLength(4);
     expect(readEvents(home.paths)[0]?.projectPath).toBe(projectIn(home));
   });
@@ -44,7 +52,7 @@ describe('import', () => {
   test('has nothing new to say the second time', async () => {
     using home = homeWithSession();
     await run(home);
-    expect(await run(home)).toEqual(said('Nothing new in 1 transcript.\n'));
+    expect(await run(home)).toEqual(said(`Nothing new in 1 transcript.\n${LESSON}`));
   });
 
   test('says what it left out, and warns of what it could not read', async () => {
@@ -103,6 +111,17 @@ describe('import', () => {
     expect((await run(home, ['--days', '4'], { now: later })).stdout).toContain('Events: 1 prompt');
   });
 
+  test('shows lessons in the language of an install: by the settings, else by the locale', async () => {
+    using home = homeWithSession();
+    const korean = { HOME: home.path, LANG: 'ko_KR.UTF-8' };
+    expect((await run(home, ['--dry-run'], { env: korean })).stdout).toContain(
+      '해결: "`PORT=8080 npm test` 사용',
+    );
+    expect(existsSync(home.paths.database)).toBe(false);
+    home.writeConfig({ language: 'en' });
+    expect((await run(home, ['--dry-run'], { env: korean })).stdout).toContain(LESSON);
+  });
+
   test('CLAUDE_CONFIG_DIR says where the transcripts are', async () => {
     using home = temporaryHome();
     putText(home, 'config/projects/-x/s1.jsonl', new Transcript().prompt('Go.').text);
@@ -120,6 +139,21 @@ describe('import --from', () => {
     expect(stdout).toContain('Events: 2 prompt\n');
     const again = await run(home, ['--from', 'one', 'two.jsonl']);
     expect(again.stdout).toBe('Nothing new in 2 transcripts.\n');
+  });
+
+  test('ends with 1 where nothing is of a session, each time, and takes in none of it', async () => {
+    using home = temporaryHome();
+    putText(home, 'README.md', '# Notes\n\n{"a": 1}\n');
+    putText(home, 'one/s1.jsonl', new Transcript().prompt('Go.').text);
+    putText(home, 'empty/notes.txt', 'x');
+    const advice = 'Name a transcript (.jsonl), or a directory of them';
+    const reasons = { 'README.md': 'there is no session in it', empty: 'there is no .jsonl file below it' };
+    for (const [name, reason] of Object.entries(reasons))
+      for (const words of [[name], [name, '--dry-run'], ['one', name]]) {
+        const problem = `error: Cannot import "${home.path}/${name}": ${reason}. ${advice}.\n`;
+        expect(await run(home, ['--from', ...words])).toEqual(refused(1, problem));
+      }
+    expect(existsSync(home.paths.database)).toBe(false);
   });
 
   test('prints no escape sequence out of a name', async () => {

@@ -6,6 +6,7 @@ import { madeCalls, storeCalls } from '../analysis/made-calls.ts';
 import { type Home, temporaryHome } from '../support/home.ts';
 import { BINARY } from '../support/program.ts';
 import { withDatabase } from '../support/seed.ts';
+import { putText, Transcript, transcriptPath } from '../support/transcripts.ts';
 import { putFile } from '../support/tree.ts';
 import { call, callHere, terminal } from './call.ts';
 
@@ -15,7 +16,7 @@ const NO_CHANGE = 'Already installed, up to date.\n';
 /** What stands in config.json after an install in this process, and what was asked. */
 async function installedWith(home: Home, words: readonly string[], answer?: boolean) {
   const asked: string[] = [];
-  const env = { HOME: home.path, PATH: '/nowhere' };
+  const env = { HOME: home.path, PATH: '/nowhere', LANG: 'en_US.UTF-8' };
   const changes = { ...(answer === undefined ? {} : terminal(answer, asked)), env };
   const result = await callHere(installCommand, [...INSTALL.slice(1), ...words], changes);
   const text = existsSync(home.paths.config) ? readFileSync(home.paths.config, 'utf8') : '{}';
@@ -39,9 +40,9 @@ describe('install asks whether a model may write lessons, and whether results wa
       'and takes a yes for lessons that wait',
       '',
       true,
-      { asked: 3, lessons: 'suggest', wake: 'on', holdOut: 'trial' },
+      { asked: 4, lessons: 'suggest', wake: 'on', holdOut: 'trial' },
     ],
-    ['and takes a no', '', false, { asked: 3, lessons: 'off', wake: 'off', holdOut: 'off' }],
+    ['and takes one no for all', '', false, { asked: 1, lessons: 'off', wake: 'off', holdOut: 'off' }],
     ['not where nobody can answer, and leaves it off', '', undefined, { asked: 0 }],
     [
       'not when the answers are given',
@@ -49,9 +50,9 @@ describe('install asks whether a model may write lessons, and whether results wa
       false,
       { asked: 0, lessons: 'daily', wake: 'on', holdOut: 'low' },
     ],
-    ['two where one answer is given', '--wake off', true, { asked: 2, lessons: 'suggest', wake: 'off' }],
-    ['not when the older answer is given', '--analyze yes', false, { asked: 2, analysis: true, wake: 'off' }],
-    ['nor by its older name', '--analyse yes', false, { asked: 2, analysis: true, wake: 'off' }],
+    ['two where one answer is given', '--wake off', true, { asked: 3, lessons: 'suggest', wake: 'off' }],
+    ['not when the older answer is given', '--analyze yes', false, { asked: 1, analysis: true, wake: 'off' }],
+    ['nor by its older name', '--analyse yes', false, { asked: 1, analysis: true, wake: 'off' }],
     ['not in a dry run', '--dry-run', true, { asked: 0 }],
     ['not when a program reads the report', '--json', true, { asked: 0 }],
   ];
@@ -70,8 +71,11 @@ describe('install asks whether a model may write lessons, and whether results wa
     using home = temporaryHome();
     home.writeConfig({ language: 'en', subagentContext: { agents: [] } });
     const { questions, holdOut } = await installedWith(home, [], true);
-    expect(questions).toEqual([expect.stringContaining('at a typical rate of 4 repeated failures a week')]);
-    expect(questions[0]).toContain('about 13 weeks');
+    expect(questions).toEqual([
+      expect.stringContaining('a trial whether lessons help'),
+      expect.stringContaining('at a typical rate of 4 repeated failures a week'),
+    ]);
+    expect(questions[1]).toContain('about 13 weeks');
     expect(holdOut).toBe('trial');
     expect(JSON.parse(readFileSync(home.paths.config, 'utf8')).language).toBe('en');
     expect(await installedWith(home, [], false)).toMatchObject({ asked: 0, holdOut: 'trial' });
@@ -112,7 +116,7 @@ describe('install asks whether a model may write lessons, and whether results wa
     const version = ['--client-version', '2.1.328'];
     using home = temporaryHome();
     const { questions } = await installedWith(home, version, true);
-    expect(questions[1]).toContain('one request to the model with the whole conversation, five at most');
+    expect(questions[2]).toContain('one request to the model with the whole conversation, five at most');
     expect(waiterOf(home)).toMatchObject({ async: true, asyncRewake: true, timeout: 2_000_000 });
     using other = temporaryHome();
     await installedWith(other, version, false);
@@ -124,7 +128,7 @@ describe('install asks whether a model may write lessons, and whether results wa
   test("says what it would cost in the user's own numbers", async () => {
     using home = temporaryHome();
     putFile(`${home.path}/.claude/projects/-home-dev-app/one.jsonl`, '{}');
-    expect((await installedWith(home, [], false)).question).toMatch(
+    expect((await installedWith(home, ['--no-learn'], true)).questions[1]).toMatch(
       /1 sessions found; \d+000 tokens each time, about 0\.\d\d USD with sonnet/,
     );
     using other = temporaryHome();
@@ -135,8 +139,97 @@ describe('install asks whether a model may write lessons, and whether results wa
     ];
     const calls = madeCalls(failed, new Date(now).toISOString());
     withDatabase(other.paths, (db) => storeCalls(calls, db));
-    expect((await installedWith(other, [], false)).question).toContain(
+    expect((await installedWith(other, [], true)).questions[1]).toContain(
       '2 sessions and 1 failing calls recorded',
+    );
+  });
+});
+
+describe('install learns from the sessions that are there', () => {
+  const QUESTION = 'Found 1 session of Claude Code (0.0 MiB).\nLearn from them now?';
+  const BEST =
+    '    Fix: "use `PORT=8080 npm test` instead of `npm test`"\n    seen to help in 1 session of app\n';
+
+  function homeWithSession(): Home {
+    const home = temporaryHome();
+    const transcript = new Transcript({ session: 's1', cwd: `${home.path}/app` })
+      .prompt('Make the test pass.')
+      .fail('Bash', { command: 'npm test' }, 'Exit code 1\nError: PORT is not set')
+      .succeed('Bash', { command: 'PORT=8080 npm test' });
+    putText(home, transcriptPath('s1'), transcript.text);
+    return home;
+  }
+
+  test('when Enter is typed, which learns and leaves the rest off, and shows the best lessons', async () => {
+    using home = homeWithSession();
+    const asked: string[] = [];
+    const ask = async (question: string) => (asked.push(question) > 0 ? '' : undefined);
+    const env = { HOME: home.path, PATH: '/nowhere' };
+    const { code, stdout } = await callHere(installCommand, INSTALL.slice(1), {
+      env,
+      isInteractive: true,
+      ask,
+    });
+    expect(asked).toEqual([
+      expect.stringContaining('English, or Korean'),
+      expect.stringContaining(
+        `${QUESTION} They are read on this machine, and nothing is sent anywhere. [Y/n]`,
+      ),
+      expect.stringContaining('Choose now? [y/N]'),
+    ]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(BEST) });
+    expect(stdout).toContain('Learned from 1 session: 1 lesson.\n');
+    expect(JSON.parse(readFileSync(home.paths.config, 'utf8'))).toMatchObject({
+      ...{ language: 'en', lessons: { model: 'off' } },
+      ...{ announce: { wake: 'off' }, proof: { holdOut: 'off' } },
+    });
+  });
+
+  test('with questions whose lines end between words', async () => {
+    using home = homeWithSession();
+    const asked: string[] = [];
+    const screen = () => ({ columns: 60, rows: 24 });
+    const env = { HOME: home.path, PATH: '/nowhere' };
+    await callHere(installCommand, INSTALL.slice(1), { ...terminal(true, asked), env, screen });
+    expect(asked[1]).toBe(
+      'Found 1 session of Claude Code (0.0 MiB).\nLearn from them now? They are read on this machine, and\nnothing is sent anywhere. [Y/n] ',
+    );
+    for (const line of asked.join('\n').split('\n')) expect(line.length).toBeLessThan(61);
+    expect(asked.at(-1)).toContain('prevented');
+  });
+
+  test('and is ended by Ctrl-C before anything is changed', async () => {
+    using home = homeWithSession();
+    const env = { HOME: home.path, PATH: '/nowhere' };
+    const end = await callHere(installCommand, INSTALL.slice(1), { env, isInteractive: true });
+    expect(end).toEqual({ code: 130, stdout: '', stderr: 'Nothing was changed.\n' });
+    expect(existsSync(home.paths.home)).toBe(false);
+  });
+
+  test('not where nobody can be asked, unless --learn says so', async () => {
+    using home = homeWithSession();
+    const { stdout } = await installedWith(home, []);
+    expect(stdout).toContain('1 session of Claude Code (0.0 MiB) can be learned from, which sends nothing');
+    expect(stdout).toContain(`    ${home.paths.binary} import\n`);
+    expect(existsSync(home.paths.database)).toBe(false);
+    expect((await installedWith(home, ['--learn', '--dry-run'])).stdout).toContain(
+      'It would learn from 1 session',
+    );
+    expect(existsSync(home.paths.database)).toBe(false);
+    const json = JSON.parse((await installedWith(home, ['--learn', '--json'])).stdout);
+    expect(json).toMatchObject({
+      kind: 'done',
+      learned: { fixes: 1, best: [{ sessions: 1, project: 'app' }] },
+    });
+    expect((await installedWith(home, ['--learn'])).stdout).toContain(BEST);
+  });
+
+  test('says so where there is none to show', async () => {
+    using home = temporaryHome();
+    putText(home, transcriptPath('s1'), new Transcript().prompt('Go.').text);
+    const { stdout } = await installedWith(home, ['--learn']);
+    expect(stdout).toContain(
+      'Learned from 1 session: 0 lessons.\nNo lesson yet: it takes a command that failed',
     );
   });
 });
@@ -148,9 +241,7 @@ describe('install', () => {
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     expect(first.stdout).toStartWith('Installed self-generation.\n');
     expect(first.stdout).toContain(`created  ${home.paths.binary}\n`);
-    expect(first.stdout).toContain(
-      '9 hooks run in every new Claude Code session.\nCheck with "self-generation doctor".\n',
-    );
+    expect(first.stdout).toContain(`9 hooks run in every new Claude Code session.\n\nWhat happens next\n`);
     expect(readFileSync(home.paths.binary).equals(readFileSync(BINARY))).toBe(true);
     expect(await call(home, INSTALL)).toMatchObject({ exitCode: 0, stderr: '', stdout: NO_CHANGE });
   });

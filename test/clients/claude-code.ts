@@ -66,6 +66,9 @@ const PROJECT_FILES = {
 };
 const HOME_FILES = { '.claude/agents/scribe.md': agentFile('scribe', 'Read, Write') };
 
+/** Of a user whose texts are those of the seed. */
+const KOREAN: Environment = { ...process.env, LANG: 'ko_KR.UTF-8', LC_ALL: undefined };
+
 /** A project with a failing test, agents of its own, and the client on the PATH. */
 export async function makeWorkspace({ client, binary, files }: WorkspaceOptions): Promise<Workspace> {
   const root = await mkdtemp(join(tmpdir(), 'sg-client-'));
@@ -88,7 +91,7 @@ export function runProduct(
   stdin = '',
   modelUrl = NO_MODEL,
 ): Promise<CommandResult> {
-  const env = clientEnvironment(process.env, workspace, modelUrl);
+  const env = clientEnvironment(KOREAN, workspace, modelUrl);
   const options = { cwd: workspace.project, env, stdin, timeoutMs: PRODUCT_TIMEOUT_MS };
   return runCommand(workspace.binary, args, options);
 }
@@ -133,7 +136,7 @@ export async function runClientOn(
   const [program, ...script] = clientCommand(workspace.client.path);
   const end = await runCommand(program, [...script, ...CLIENT_ARGUMENTS, ...flags, ...args], {
     cwd: workspace.project,
-    env: { ...clientEnvironment(process.env, workspace, model.url), ...env },
+    env: { ...clientEnvironment(KOREAN, workspace, model.url), ...env },
     stdin: prompt,
     timeoutMs: RUN_TIMEOUT_MS,
   });

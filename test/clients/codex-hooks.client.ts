@@ -121,7 +121,17 @@ suite('hooks in Codex', () => {
   });
 
   test('are trusted by Codex when the user says yes on a terminal, and not before', async () => {
-    const answers = ['--lessons', 'off', '--wake', 'off', '--hold-out', 'off', '--client-version', '2.1.328'];
+    const answers = [
+      '--no-learn',
+      '--lessons',
+      'off',
+      '--wake',
+      'off',
+      '--hold-out',
+      'off',
+      '--client-version',
+      '2.1.328',
+    ];
     const asking = async (answer: string) => {
       await using install = user.onTerminal('install', ...answers);
       await until(async () => install.shown().includes('May it run these?'));

@@ -154,11 +154,12 @@ suite('what helped is told', () => {
         ({ fails, works }) => [call(fails), call(works)],
       ),
       answer(startSubAgent('executor', 'executor', { run_in_background: false })),
+      answer(startSubAgent('general-purpose', 'general', { run_in_background: false })),
       answer(say('Done.')),
     ];
     run = await clientNamed(workspace, {
       prompt: '[[conv:main]] Work.',
-      script: { main, executor: [answer(say('done'))] },
+      script: { main, executor: [answer(say('done'))], general: [answer(say('done'))] },
       given: [],
       recorded: { prompts: [], toolUses: [], toolErrors: [], stops: [] },
     });
@@ -176,11 +177,13 @@ suite('what helped is told', () => {
     });
   }
 
-  test('in the turn in which it was found out', () => {
-    const first = run.requests.find((one) => one.kind === 'turn' && one.conversation === 'executor');
-    const texts = first?.kind === 'turn' ? textsOf(first.body).join('\n') : '';
-    const told = /SubagentStart hook additional context: <record [^>]+>\nRecent errors in this project:/;
-    expect(texts).toMatch(told);
-    expect(texts).toContain('Fix: ');
-  });
+  // Settings were there before install: it names the agents in them all the same.
+  for (const agent of ['executor', 'general'])
+    test(`in the turn in which it was found out, to ${agent}`, () => {
+      const first = run.requests.find((one) => one.kind === 'turn' && one.conversation === agent);
+      const texts = first?.kind === 'turn' ? textsOf(first.body).join('\n') : '';
+      const told = /SubagentStart hook additional context: <record [^>]+>\nRecent errors in this project:/;
+      expect(texts).toMatch(told);
+      expect(texts).toContain('Fix: ');
+    });
 });

@@ -80,7 +80,7 @@ export async function makeWorkspace(name: ClientName): Promise<Workspace> {
   const env: Environment = {
     PATH: [at('bin'), process.env.PATH].join(delimiter),
     HOME: place.home,
-    LANG: 'C.UTF-8',
+    LANG: 'ko_KR.UTF-8',
     TMPDIR: at('t'),
     HTTPS_PROXY: gate.url,
     NO_PROXY: '127.0.0.1,localhost',

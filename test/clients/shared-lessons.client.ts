@@ -79,7 +79,16 @@ suite('what one client has taught', () => {
       await writeFiles(user.project, { [`${client}-build`]: scriptOf(TAUGHT[client] ?? '') });
       await chmod(join(user.project, `${client}-build`), 0o755);
     }
-    const answers = ['--lessons', 'off', '--wake', 'off', '--hold-out', 'off', '--trust-codex-hooks'];
+    const answers = [
+      '--no-learn',
+      '--lessons',
+      'off',
+      '--wake',
+      'off',
+      '--hold-out',
+      'off',
+      '--trust-codex-hooks',
+    ];
     expect(await user.onTerminal('install', ...answers, '--client-version', '2.1.328').exited).toBe(0);
   });
   afterAll(() => user.workspace.remove());

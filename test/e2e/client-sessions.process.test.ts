@@ -32,16 +32,23 @@ async function run(home: Home & { project: string }, ...words: string[]): Promis
   return stdout;
 }
 
+const LESSON = `
+A lesson, as an agent reads it:
+  - Error: PORT is not set (Bash)
+    Fix: "use \`PORT=8080 npm test\` instead of \`npm test\`"
+    seen to help in 1 session of app
+`;
+
 describe.each(Object.keys(TITLES) as (keyof typeof TITLES)[])('what failed in %s', (client) => {
   test('is imported, shown with its client, and told to a sub-agent of Claude Code', async () => {
     using home = homeWith(client);
     const taken = `${TITLES[client]}: read 1 session of 1.\n  Events: 1 prompt, 1 tool_error, 1 tool_use\nLessons: 1 more\n`;
     expect(await run(home, 'import', '--dry-run')).toBe(
-      `Nothing was changed. An import would do this:\n${taken}`,
+      `Nothing was changed. An import would do this:\n${taken}${LESSON}`,
     );
     expect(readEvents(home.paths)).toEqual([]);
-    expect(await run(home, 'import')).toBe(taken);
-    expect(await run(home, 'import')).toBe(`${TITLES[client]}: nothing new in 1 session.\n`);
+    expect(await run(home, 'import')).toBe(`${taken}${LESSON}`);
+    expect(await run(home, 'import')).toBe(`${TITLES[client]}: nothing new in 1 session.\n${LESSON}`);
 
     const { errors } = JSON.parse(await run(home, 'errors', 'list', '--json'));
     expect(errors).toMatchObject([

@@ -15,6 +15,7 @@ import { type Home, temporaryHome } from '../support/home.ts';
 import { type ProcessResult, runProgram } from '../support/hook-process.ts';
 import { canRun, notTested, ROOT } from '../support/program.ts';
 import { addArchive } from '../support/releases.ts';
+import { startOnTerminal } from '../support/terminal.ts';
 import { treeOf } from '../support/tree.ts';
 
 /** install.sh in each shell, with a program in the archive that says how it was called. */
@@ -32,7 +33,7 @@ const MACHINE = { s: 'Linux', m: 'x86_64' };
 const PROGRAM = `#!/bin/sh
 case $1 in
   --version) echo "$VERSION" ;;
-  install) echo "called: $*"; exit "\${FAILS:-0}" ;;
+  install) echo "called: $*"; [ ! -t 0 ] || echo 'somebody can be asked'; exit "\${FAILS:-0}" ;;
 esac
 `;
 
@@ -88,6 +89,20 @@ function installs(home: Home, words: readonly string[], world: World = {}): Prom
 const NAMES = TARGETS.map((target) => archiveName('0.2.0', target)).filter((name) =>
   name.endsWith('.tar.xz'),
 );
+
+describe('install.sh', () => {
+  test('lets who sits at the terminal be asked, also where it comes by a pipe', async () => {
+    using home = temporaryHome();
+    const from = makeRelease(home, NAMES);
+    const env = { ...process.env, HOME: home.path };
+    const piped = ['sh', '-c', 'cat "$1" | sh -s -- --from "$2"', 'sh', SCRIPT, from];
+    await using script = startOnTerminal(piped, { cwd: home.path, env });
+    expect(await script.exited).toBe(0);
+    expect(script.shown()).toContain('somebody can be asked');
+    const alone = await installs(home, ['--from', from]);
+    expect(alone.stdout).not.toContain('somebody can be asked');
+  });
+});
 
 describe('install.sh takes the archive for the machine', () => {
   const MUSL = 'musl libc (x86_64)';

@@ -70,7 +70,9 @@ function look(changes: Partial<DoctorOptions> = {}): Promise<Check[]> {
   return examine({ ...EXAMINED, env: environment(), executablePath: program(), now: NOW, ...changes });
 }
 
-const problems = (checks: readonly Check[]) => checks.filter((check) => check.status !== 'ok');
+/** That the command is not on the PATH is none; see command-link.test.ts. */
+const problems = (checks: readonly Check[]) =>
+  checks.filter(({ status, name }) => status !== 'ok' && name !== 'command');
 
 const INSTALL = '/dist/self-generation install';
 const LIST = '"self-generation config" lists the settings';
@@ -78,6 +80,7 @@ const VERSION = 'install --client-version X.Y.Z';
 const heartbeat = () => join(paths.heartbeats, 'SubagentStart');
 const client = () => join(root, 'bin', 'claude');
 const script = (path: string, text: string, mode: number) => put(path, `#!/bin/sh\n${text}\n`, mode);
+const AGENTS = '"subagentContext": {"agents": ["general-purpose"]}';
 const config = (text: string) => () => put(paths.config, text);
 const settings = (from: string, to: string) => () =>
   writeFileSync(settingsPath(), readFileSync(settingsPath(), 'utf8').replace(from, to));
@@ -110,8 +113,27 @@ const rows: readonly Row[] = [
     'warning program',
     'is another version than this',
   ],
-  ['a bad setting', config('{"language": "fr"}'), 'warning config', 'language: expected "ko" or "en"', LIST],
-  ['an unknown setting', config('{"colour": 1}'), 'warning config', 'colour: no such setting', LIST],
+  [
+    'settings by which no sub-agent is told anything',
+    config('{}'),
+    'warning sub-agents',
+    'no sub-agent would be given anything',
+    'self-generation config set subagentContext.agents',
+  ],
+  [
+    'a bad setting',
+    config(`{"language": "fr", ${AGENTS}}`),
+    'warning config',
+    'language: expected "ko" or "en"',
+    LIST,
+  ],
+  [
+    'an unknown setting',
+    config(`{"colour": 1, ${AGENTS}}`),
+    'warning config',
+    'colour: no such setting',
+    LIST,
+  ],
   [
     'a config.json that is no JSON',
     config('{"language": en}'),
@@ -121,7 +143,7 @@ const rows: readonly Row[] = [
   ],
   [
     'hooks that are switched off, and a bad field beside it',
-    config('{"enabled": false, "analysisDays": 0}'),
+    config(`{"enabled": false, "analysisDays": 0, ${AGENTS}}`),
     'warning config',
     'enabled is false: no hook does anything; analysisDays: expected',
     'self-generation config set enabled true',
@@ -257,6 +279,7 @@ describe('examine()', () => {
     expect(problems(checks)).toEqual([]);
     expect(checks.map((check) => `${check.name}: ${check.detail}`)).toEqual([
       `program: ${paths.binary}`,
+      'command: your shell does not find self-generation by its name',
       'environment: no variable changes what the hooks do',
       `config: ${paths.config}`,
       `writable: ${paths.home}`,
@@ -267,6 +290,7 @@ describe('examine()', () => {
       `client: Claude Code 2.1.328 at ${join(root, 'bin', 'claude')}`,
       `registration: 9 hooks in ${settingsPath()}; the rest is read from the transcript`,
       'hooks: all 11 ran; a sub-agent is told of a recorded error',
+      'sub-agents: given to general-purpose',
       'background runs: none yet; the first one makes the database',
       'transcripts: none that could not be read',
       'hook failures: none in the last 7 days',

@@ -163,10 +163,60 @@ describe('install()', () => {
     expect(treeOf(at.home)).toEqual(before);
   });
 
-  test('leaves an existing config.json alone', async () => {
+  const config = () => readFileSync(at.state('config.json'), 'utf8');
+
+  test('names its agents also in settings that are there, and uninstall brings those back', async () => {
     putFile(at.state('config.json'), '{"language":"en"}', 0o640);
+    const { warnings } = await installed();
+    expect(JSON.parse(config())).toEqual({
+      language: 'en',
+      subagentContext: { agents: ['general-purpose'] },
+    });
+    expect(warnings).toEqual([]);
+    expect((await installed()).upToDate).toBe(true);
+    at.removed();
+    expect(config()).toBe('{"language":"en"}');
+    expect(statSync(at.state('config.json')).mode & 0o777).toBe(0o640);
+  });
+
+  test('and uninstall keeps what their user has changed since', async () => {
+    putFile(at.state('config.json'), '{"language":"en"}');
     await installed();
-    expect(readFileSync(at.state('config.json'), 'utf8')).toBe('{"language":"en"}');
+    const edited = config().replace('"en"', '"ko"');
+    putFile(at.state('config.json'), edited);
+    await installed();
+    at.removed();
+    expect(config()).toBe(edited);
+  });
+
+  test('leaves what its user has decided, and comments, as they are', async () => {
+    const english = { language: 'en', by: 'locale', locale: 'en_US.UTF-8' } as const;
+    for (const text of [
+      '{"language":"ko","subagentContext":{"agents":[]}}',
+      '{"language":"ko","subagentContext":{"excludeAgents":["x"]}}',
+      '{ // mine\n  language: "ko" }',
+    ]) {
+      putFile(at.state('config.json'), text);
+      const { warnings } = await installed({ language: english });
+      expect(config()).toBe(text);
+      const hint = `self-generation config set subagentContext.agents '["general-purpose"]'`;
+      expect(warnings.join()).toBe(
+        text.includes('mine') ? `${at.state('config.json')}: as you have it: ${hint}` : '',
+      );
+      at.removed();
+      expect(config()).toBe(text);
+    }
+  });
+
+  test('writes the language of a first install, and changes none later unless it is told to', async () => {
+    const korean = { language: 'ko', by: 'locale', locale: 'ko_KR.UTF-8' } as const;
+    const { steps } = await installed({ language: korean });
+    const note = 'for general-purpose; texts in Korean, by your locale ko_KR.UTF-8';
+    expect(steps).toContainEqual({ what: 'config', path: at.state('config.json'), change: 'created', note });
+    const english = { language: 'en', by: 'user' } as const;
+    const { warnings } = await installed({ language: english });
+    expect(warnings.join()).toContain('self-generation config set language en');
+    expect(JSON.parse(config()).language).toBe('ko');
   });
 
   test('gives context to the agents of user and project that can write', async () => {
@@ -174,8 +224,9 @@ describe('install()', () => {
     putFile(join(at.home, '.claude', 'agents', 'reader.md'), '---\nname: reader\ntools: Read\n---\n');
     putFile(join(at.root, 'project', '.claude', 'agents', 'x.md'), '---\nname: painter\ntools: Edit\n---\n');
     await installed();
-    const config = JSON.parse(readFileSync(at.state('config.json'), 'utf8'));
-    expect(config).toEqual({ subagentContext: { agents: ['general-purpose', 'fixer', 'painter'] } });
+    expect(JSON.parse(config())).toEqual({
+      subagentContext: { agents: ['general-purpose', 'fixer', 'painter'] },
+    });
   });
 
   test('replaces the hooks of the predecessor and says so', async () => {

@@ -91,7 +91,7 @@ describe('update()', () => {
     });
     expect(await installedVersion()).toBe('0.10.0');
     // Claude Code is set up, other clients are not.
-    expect(calls()).toMatch(/^0\.10\.0 install --json --claude( --no-\w+)+\n$/);
+    expect(calls()).toMatch(/^0\.10\.0 install --json --no-link --claude( --no-\w+)+\n$/);
     expect(readdirSync(at.state('hooks'))).toEqual(['self-generation']);
   });
 
@@ -211,7 +211,7 @@ describe('update()', () => {
         'The program from before is back in its place.',
     );
     expect(await installedVersion()).toBe('0.1.0');
-    expect(calls()).toMatch(/^0\.1\.0 install --json --claude( --no-\w+)+\n$/);
+    expect(calls()).toMatch(/^0\.1\.0 install --json --no-link --claude( --no-\w+)+\n$/);
     expect(readdirSync(at.state('hooks'))).toEqual(['self-generation']);
   });
 
