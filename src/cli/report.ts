@@ -80,7 +80,7 @@ async function run(flags: Flags, state: CliState, context: CliContext): Promise<
   if (!flags.open) return;
   const reason = await openFile(path, context.env, context.platform);
   if (reason !== undefined)
-    fail(context, EXIT.failed, `open the report: ${reason}. Open this file in a browser: ${visible(path)}`);
+    fail(context, EXIT.failed, `open the report: ${reason}. Open "${visible(path)}" in a browser`);
 }
 
 /** Spellings of the path of the only project; undefined: all of them. */

@@ -62,6 +62,8 @@ export function drawCharts(): void {
     const plot = Plot.plot({ ...common(place.clientWidth), ...chart.options(place.clientWidth) });
     // The rules of page.css are in its place: the page's policy allows no style of another origin.
     plot.querySelector('style')?.remove();
+    // Names of parts, in English, of what is one picture to who hears it.
+    for (const part of plot.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label');
     plot.setAttribute('role', 'img');
     plot.setAttribute('aria-label', `${chart.title}. ${chart.words}`);
     place.replaceChildren(plot);

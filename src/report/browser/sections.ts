@@ -151,7 +151,7 @@ function analyses(view: View): Section {
     { words: texts.cost, isNumber: true },
   ];
   const rows = shown.map(({ ts, project, with: by, status, reason, costUsd, suggestions }) => [
-    ...[format.time(ts), quoted(project === 'all' ? texts.allProjects : project, 'name'), by],
+    ...[format.time(ts), quoted(project === 'all' ? texts.allProjects : project, 'text'), by],
     status === 'done' && suggestions !== null
       ? texts.found(format.count(suggestions))
       : quoted(`${texts.analysisStates[status] ?? status}${reason ? `: ${reason}` : ''}`, 'text'),

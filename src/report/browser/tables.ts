@@ -33,7 +33,11 @@ export function table(
     total === undefined ? null : h('tfoot', {}, h('tr', {}, cells(total))),
   );
   // What may have to be scrolled has to be reached by the keyboard.
-  const region = h('div', { class: 'scrolled', role: 'region', tabindex: 0, 'aria-label': caption }, content);
+  const region = h(
+    'div',
+    { class: 'scrolled', role: 'region', tabindex: 0, 'aria-label': texts.tableOf(caption) },
+    content,
+  );
   return folded(region, all, texts);
 }
 

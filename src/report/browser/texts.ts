@@ -80,6 +80,7 @@ const ENGLISH = {
 
   numbers: 'These numbers as a table',
   allRuns: 'All runs as a table',
+  tableOf: (name: string) => `Table: ${name}`,
   day: 'Day',
   week: 'Week from',
   total: 'Total',
@@ -218,7 +219,7 @@ const KOREAN: Texts = {
   title: '에이전트가 배운 것',
   skip: '본문으로 건너뛰기',
   made: (when, program) =>
-    `${when}에 self-generation ${program}이(가) 만들었습니다. 이 파일은 외부에서 아무것도 불러오지 않습니다.`,
+    `작성: ${when}, self-generation ${program}. 이 파일은 외부에서 아무것도 불러오지 않습니다.`,
   filters: '표시할 범위',
   project: '프로젝트',
   allProjects: '모든 프로젝트',
@@ -281,6 +282,7 @@ const KOREAN: Texts = {
 
   numbers: '수치를 표로 보기',
   allRuns: '모든 실행을 표로 보기',
+  tableOf: (name) => `표: ${name}`,
   day: '날짜',
   week: '주 시작일',
   total: '합계',
