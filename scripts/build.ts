@@ -12,6 +12,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { HOOKS } from '../src/hooks/hooks.ts';
+import type { PageAssets } from '../src/report/page.ts';
 import { manPage } from './reference/man-page.ts';
 import { programReference } from './reference/program.ts';
 import { platformOf, runtimeOf, type Target } from './release/targets.ts';
@@ -64,6 +65,7 @@ export async function compile(
       SELF_GENERATION_TARGET: JSON.stringify(target ?? HOST),
       SELF_GENERATION_RELEASES: JSON.stringify(releasesOf(ownPackage()) ?? ''),
       SELF_GENERATION_OPENCODE_PLUGIN: JSON.stringify(await bundlePlugin(version)),
+      SELF_GENERATION_REPORT_PAGE: JSON.stringify(await bundlePage()),
     },
   });
   if (!result.success) throw new AggregateError(result.logs, `Cannot compile "${entrypoint}"`);
@@ -127,6 +129,30 @@ export async function bundlePlugin(version: string): Promise<string> {
   if (!result.success || bundle === undefined)
     throw new AggregateError(result.logs, 'Cannot bundle the plugin of OpenCode');
   return bundle.text();
+}
+
+/** The code and the styles of the page that `report` writes. Throws with the bundler's messages. */
+export async function bundlePage(): Promise<PageAssets> {
+  const folder = `${import.meta.dir}/../src/report/browser`;
+  const result = await Bun.build({
+    entrypoints: [`${folder}/page.ts`, `${folder}/page.css`],
+    target: 'browser',
+    format: 'esm',
+    minify: true,
+  });
+  if (!result.success) throw new AggregateError(result.logs, 'Cannot bundle the page of the report');
+  const textOf = (end: string) => result.outputs.find(({ path }) => path.endsWith(end))?.text() ?? '';
+  const [script, style] = [await textOf('.js'), await textOf('.css')];
+  // Where these stand in a string, the browser would take the element for ended.
+  if (script === '' || style === '' || /<\/(?:script|style)|<!--/i.test(script + style))
+    throw new Error('Cannot put the code of the page into a page');
+  // With ASCII alone the text takes half the room in the program.
+  return { script: script.replace(/[^\x00-\x7f]/g, escaped), style };
+}
+
+/** A character as strings of JavaScript may have it: outside of them the code has none of these. */
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** This machine's, by which an update finds its archive. */

@@ -47,6 +47,8 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   ],
   conversation: ['conversation', 'suggestions/model', ...WITH_RUNS],
   orchestrate: ['orchestrate', 'conversation', ...WITH_RUNS],
+  report: ['report', 'analysis', 'suggestions', 'runs', ...LEARNING],
+  'report/browser': ['report/browser', 'report/report.ts', '@observablehq/plot'],
   mcp: [
     ...['mcp', 'orchestrate', 'conversation', 'runs', 'clients', 'hooks', 'lessons', ...BASE, 'node:'],
     ...['@modelcontextprotocol/sdk', 'zod'],
@@ -54,6 +56,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   cli: [
     ...[
       'cli',
+      'report',
       'orchestrate',
       'conversation',
       'setup',

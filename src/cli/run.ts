@@ -31,6 +31,7 @@ import { lessonsCommand } from './learned/lessons.ts';
 import { mcpCommand } from './mcp.ts';
 import { proofCommand } from './proof/proof.ts';
 import { pruneCommand } from './prune.ts';
+import { reportCommand } from './report.ts';
 import { statsCommand } from './stats.ts';
 import { statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
@@ -108,7 +109,7 @@ function watchedOutput() {
 
 /** In the order in which the help lists them. */
 const COMMANDS: readonly ((context: CliContext) => Command)[] = [
-  ...[installCommand, updateCommand, uninstallCommand, doctorCommand, statusCommand],
+  ...[installCommand, updateCommand, uninstallCommand, doctorCommand, statusCommand, reportCommand],
   ...[analyzeCommand, suggestionsCommand, applyCommand, dismissCommand, undoCommand],
   ...[runCommand, steerCommand, queueCommand, memoryCommand, orchestrateCommand, worklogCommand],
   ...[

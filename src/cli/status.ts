@@ -20,6 +20,7 @@ import {
   listNewestFixes,
 } from '../setup/inspect-store.ts';
 import { readInputSoon } from '../system/files.ts';
+import { activityLines, readActivity } from './bars.ts';
 import { type CliContext, type CliState, EXIT, type Given, newCommand, withState } from './context.ts';
 import { nextStep } from './next-step.ts';
 import { newTable, printJson, shortened, shownLine } from './output.ts';
@@ -79,6 +80,7 @@ function readStatus({ paths, config }: CliState, context: CliContext) {
     lastSeen: readHeartbeats(paths),
     runs: readRunCounts(paths, context),
     proof: database.kind === 'sound' ? readProofLine(paths, config, context) : null,
+    activity: database.kind === 'sound' ? readActivity(paths, context.now()) : null,
     learning: isReadable ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
     newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
     next: nextStep(database, paths, context),
@@ -124,6 +126,7 @@ function printStatus(status: Status, context: CliContext): void {
   const others = Object.entries(calls).map(([name, count]) => `${clientNamed(name).title} ${count}`);
   if (others.length > 0) print(`Calls of other clients: ${others.join(', ')}`);
   print(`Lessons: ${knownFixes}, open errors without one: ${openErrors}`);
+  for (const line of activityLines(status.activity, context)) print(line);
   if (status.proof !== null) print(`Proof: ${status.proof}`);
   if (lastEvent !== null) print(`Newest event: ${timeAgo(Date.parse(lastEvent), context.now().getTime())}`);
   if (status.newestFixes.length > 0) print('\nLessons');
