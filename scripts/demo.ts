@@ -111,15 +111,21 @@ function hook(event: Record<string, unknown>, home: string, cwd: string) {
   return { lines: text === '' ? [] : text.split('\n'), elapsedMs };
 }
 
-/** What `import --dry-run` says of this machine's own sessions; it is ended where it takes long. */
+type Best = { readonly text: string; readonly sessions: number };
+
+/** What `import --dry-run` would learn from this machine's own sessions; it is ended where it takes long. */
 function ownSessions(): string[] {
-  const words = ['import', '--dry-run'];
+  const words = ['import', '--dry-run', '--json'];
   const { stdout, exitCode } = Bun.spawnSync([BINARY, ...words], { stdin: 'ignore', timeout: IMPORT_MS_MAX });
-  const lines = stdout.toString().trimEnd().split('\n');
   if (exitCode === null)
-    return [`There are many: reading them takes more than ${IMPORT_MS_MAX / 1000} s here. Run it yourself.`];
-  const more = lines.length > IMPORT_LINES_MAX ? [pc.dim('…')] : [];
-  return [...lines.slice(0, IMPORT_LINES_MAX).map((line) => cutToWidth(line, COLUMNS - 3)), ...more];
+    return ['There are too many to read in a moment. See: self-generation import --dry-run'];
+  const none = ['No lesson: there are no sessions, or nothing in them failed and was mended.'];
+  if (exitCode !== 0) return none;
+  const { best = [] } = JSON.parse(stdout.toString()) as { best?: Best[] };
+  const lines = best.flatMap(({ text }) => text.split('\n'));
+  return lines.length === 0
+    ? none
+    : lines.slice(0, IMPORT_LINES_MAX).map((line) => cutToWidth(line, COLUMNS - 3));
 }
 
 /** Cuts a text at blanks into lines of at most so many characters, all but the first indented. */
