@@ -27,9 +27,9 @@ async function shown(
 ): Promise<{ ms: number; complaints: number; requests: number } | undefined> {
   const browser = await startChromium('how fast a browser shows the report');
   if (browser === undefined) return undefined;
-  const startedMs = performance.now();
-  const { complaints, requests } = await openPage(browser, file, { width: 1280, scheme: 'light' });
-  const ms = performance.now() - startedMs;
+  const { page, complaints, requests } = await openPage(browser, file, { width: 1280, scheme: 'light' });
+  // By the browser's own clock: how long it takes to open a tab is none of the page's.
+  const ms = Number(await page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"));
   await browser.close();
   return { ms, complaints: complaints.length, requests: requests.length - 1 };
 }

@@ -60,6 +60,9 @@ if (import.meta.main) {
         scheme,
         height: HEIGHT,
       });
+      // What is made up must not look like a proof.
+      if ((await page.locator('.verdict:is(.helps, .harms)').count()) > 0)
+        throw new Error('Cannot take the pictures: the coins of this run look like a proof. Run it again');
       await page.screenshot({ path: join(folder, `${name}.png`), fullPage: isWhole === true });
       await page.close();
     }

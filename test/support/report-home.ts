@@ -184,7 +184,7 @@ function tellAt({ path, errors }: Place, { session, ts, below, oneOf }: Chance, 
     const isHeld = armOf(toss);
     const note = { ts, sessionId: `s${session}`, agentId: null };
     recordTellings({ ...note, tellings: [{ ...telling, channel: 'start', holdPercent: 50, isHeld }] }, db);
-    if (below(100) < (isHeld ? 14 : 6))
+    if (below(100) < (isHeld ? 9 : 7))
       db.sqlite.run(
         'UPDATE exposures SET failed_at = ts + 600000 WHERE id = (SELECT MAX(id) FROM exposures)',
       );

@@ -34,7 +34,7 @@ export function failedCalls(view: View): Section {
     ...[texts.wrong, texts.other, texts.calls, '%'].map((words) => ({ words, isNumber: true })),
   ];
   const data = {
-    rows: rows.map((row) => [format.day(row.start), ...numbers(row)]),
+    rows: rows.map((row) => () => [format.day(row.start), ...numbers(row)]),
     total: [texts.total, ...numbers(all)],
   };
   const chart = {
@@ -95,7 +95,7 @@ export function tellings(view: View): Section {
     })),
   ];
   const data = {
-    rows: rows.map((row) => [format.day(row.start), ...numbers(row)]),
+    rows: rows.map((row) => () => [format.day(row.start), ...numbers(row)]),
     total: [texts.total, ...numbers(all)],
   };
   const held = all.heldOut > 0 ? ` ${texts.heldWords(count(all.heldOut), count(all.heldBack))}` : '';

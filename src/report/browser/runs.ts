@@ -39,7 +39,7 @@ function costs(shown: readonly Run[], view: View): HTMLElement {
   });
   const columns = [{ words: barHeading(view) }, { words: texts.cost, isNumber: true }];
   const data = {
-    rows: rows.map(({ start, usd }) => [format.day(start), format.usd(usd)]),
+    rows: rows.map(({ start, usd }) => () => [format.day(start), format.usd(usd)]),
     total: [texts.total, all],
   };
   const axis = { yLabel: axisLabel(texts.runsCostAxis, view), yFormat: (usd: number) => `$${usd}` };
@@ -84,7 +84,7 @@ function runsTable(shown: readonly Run[], view: View): HTMLElement {
     ...[texts.duration, texts.cost, texts.tokens].map((words) => ({ words, isNumber: true })),
     ...(withProject ? [{ words: texts.project }] : []),
   ];
-  const rows = shown.map((run) => [
+  const rows = shown.map((run) => () => [
     ...[quoted(nameOf(run, view), 'name'), texts.states[run.state] ?? run.state, format.time(run.ts)],
     `${run.client}${run.model ? ` ${run.model}` : ''}`,
     ...[format.duration(run.ms), run.costUsd === null ? texts.unknown : format.usd(run.costUsd)],

@@ -20,32 +20,33 @@ function lessons(view: View): Section {
   const shown = ofProject(report.lessons, view);
   if (shown.length === 0) return { ...head, content: empty(texts.noLessons, 'self-generation import') };
   const items = shown.map(
-    ({ id, said, fix, state, sessions, told, toldFailed, held, heldFailed, project }) => {
-      const facts = [
-        `#${id}`,
-        texts.lessonStates[state],
-        `${texts.sessions} ${format.count(sessions)}`,
-        ...(told > 0
-          ? [`${texts.told} ${format.count(told)}, ${texts.cameBack} ${format.count(toldFailed)}`]
-          : []),
-        ...(held > 0
-          ? [`${texts.held} ${format.count(held)}, ${texts.cameBack} ${format.count(heldFailed)}`]
-          : []),
-        ...(view.project === null ? [projectName(project, view)] : []),
-      ];
-      return h(
-        'li',
-        {},
-        h('p', { class: 'said', dir: 'auto' }, said),
-        h(
-          'p',
-          { class: 'fix', dir: 'auto' },
-          h('span', { class: 'arrow' }, `${texts.useThis}: `),
-          withCode(fix[language]),
-        ),
-        h('p', { class: 'facts' }, facts.join(' · ')),
-      );
-    },
+    ({ id, said, fix, state, sessions, told, toldFailed, held, heldFailed, project }) =>
+      () => {
+        const facts = [
+          `#${id}`,
+          texts.lessonStates[state],
+          `${texts.sessions} ${format.count(sessions)}`,
+          ...(told > 0
+            ? [`${texts.told} ${format.count(told)}, ${texts.cameBack} ${format.count(toldFailed)}`]
+            : []),
+          ...(held > 0
+            ? [`${texts.held} ${format.count(held)}, ${texts.cameBack} ${format.count(heldFailed)}`]
+            : []),
+          ...(view.project === null ? [projectName(project, view)] : []),
+        ];
+        return h(
+          'li',
+          {},
+          h('p', { class: 'said', dir: 'auto' }, said),
+          h(
+            'p',
+            { class: 'fix', dir: 'auto' },
+            h('span', { class: 'arrow' }, `${texts.useThis}: `),
+            withCode(fix[language]),
+          ),
+          h('p', { class: 'facts' }, facts.join(' · ')),
+        );
+      },
   );
   const note = h('p', { class: 'note' }, texts.lessonsNote, cutWords('lessons', shown.length, view));
   return { ...head, content: [note, entries(items, texts)] };
@@ -70,7 +71,7 @@ function frequentErrors(view: View): Section {
     ...[{ words: texts.hasLesson }, { words: 'N', isNumber: true }],
     ...(view.project === null ? [{ words: texts.project }] : []),
   ];
-  const rows = shown.map(({ error: { said, id, isSolved, project }, last = first, times }) => [
+  const rows = shown.map(({ error: { said, id, isSolved, project }, last = first, times }) => () => [
     ...[quoted(said), format.count(times), format.day(last), isSolved ? texts.yes : texts.no],
     id === null ? '–' : String(id),
     ...(view.project === null ? [projectName(project, view)] : []),
@@ -85,21 +86,23 @@ function given(view: View): Section {
   const count = totals(ofDays(report.given, view), ['given']).given;
   const shown = ofProject(report.contexts, view).filter(({ ts }) => isShown(ts, view));
   if (shown.length === 0) return { ...head, content: empty(texts.givenNone) };
-  const items = shown.map(({ ts, agentType, lines, project }) =>
-    h(
-      'li',
-      {},
-      h(
-        'details',
-        {},
-        h('summary', {}, `${format.time(ts)} · ${agentType} · ${projectName(project, view)}`),
+  const items = shown.map(
+    ({ ts, agentType, lines, project }) =>
+      () =>
         h(
-          'ul',
-          { class: 'lines' },
-          lines.map((text) => h('li', { dir: 'auto' }, text)),
+          'li',
+          {},
+          h(
+            'details',
+            {},
+            h('summary', {}, `${format.time(ts)} · ${agentType} · ${projectName(project, view)}`),
+            h(
+              'ul',
+              { class: 'lines' },
+              lines.map((text) => h('li', { dir: 'auto' }, text)),
+            ),
+          ),
         ),
-      ),
-    ),
   );
   const words = h('p', {}, texts.givenWords(format.count(Math.max(count, shown.length))));
   return { ...head, content: [words, entries(items, texts)] };
@@ -110,7 +113,7 @@ function suggestions(view: View): Section {
   const head = { id: 'suggestions', title: texts.suggestionsTitle };
   const shown = ofProject(report.suggestions, view);
   if (shown.length === 0) return { ...head, content: empty(texts.suggestionsNone) };
-  const items = shown.map(({ id, type, status, summary, evidence, project }) => {
+  const items = shown.map(({ id, type, status, summary, evidence, project }) => () => {
     const waits = status === 'new' || status === 'shown';
     const facts = [
       texts.statuses[status],
@@ -150,7 +153,7 @@ function analyses(view: View): Section {
     ...[texts.when, texts.project, texts.by, texts.result].map((words) => ({ words })),
     { words: texts.cost, isNumber: true },
   ];
-  const rows = shown.map(({ ts, project, with: by, status, reason, costUsd, suggestions }) => [
+  const rows = shown.map(({ ts, project, with: by, status, reason, costUsd, suggestions }) => () => [
     ...[format.time(ts), quoted(project === 'all' ? texts.allProjects : project, 'text'), by],
     status === 'done' && suggestions !== null
       ? texts.found(format.count(suggestions))
