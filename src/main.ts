@@ -35,8 +35,10 @@ async function requestedHook(): Promise<Request | undefined> {
   // Whether there is such a hook is looked up while its input comes in; an option is none.
   if (words[0] === 'hook' && words.length <= 3 && !isOfUser)
     return words[1]?.startsWith('-') ? undefined : { name: words[1], caller: words[2], isSure: true };
-  const separator = process.platform === 'win32' ? '\\' : '/';
-  const name = await hookNameOf(process.argv0.slice(process.argv0.lastIndexOf(separator) + 1));
+  const { argv0 } = process;
+  const name = await hookNameOf(
+    argv0.slice(argv0.lastIndexOf(process.platform === 'win32' ? '\\' : '/') + 1),
+  );
   if (name !== undefined) return { name, isSure: true };
   return words.length === 0 && !process.stdin.isTTY ? { name, isSure: false } : undefined;
 }
