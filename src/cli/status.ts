@@ -74,6 +74,7 @@ function readStatus({ paths, config }: CliState, context: CliContext) {
   return {
     home: paths.home,
     enabled: isEnabled(config),
+    retentionDays: config.retentionDays,
     database,
     waiting: countWaiting(paths),
     unread: status === 'ok' ? null : `${detail}. ${remedy}`,
@@ -122,7 +123,8 @@ function printStatus(status: Status, context: CliContext): void {
   }
   const { events, calls, projects, knownFixes, openErrors, lastEvent } = database.counts;
   const counts = Object.entries(events).map(([type, count]) => `${count} ${type}`);
-  print(`Events: ${counts.join(', ') || 'none'} in ${counted(projects, 'project')}`);
+  const none = `none of the last ${counted(status.retentionDays, 'day')}`;
+  print(`Events: ${counts.length > 0 ? `${counts.join(', ')} in ${counted(projects, 'project')}` : none}`);
   const others = Object.entries(calls).map(([name, count]) => `${clientNamed(name).title} ${count}`);
   if (others.length > 0) print(`Calls of other clients: ${others.join(', ')}`);
   print(`Lessons: ${knownFixes}, open errors without one: ${openErrors}`);

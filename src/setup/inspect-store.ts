@@ -4,6 +4,7 @@ import { callIdIn } from '../core/call-client.ts';
 import { CLIENT_NAMES } from '../core/client-name.ts';
 import { readRecords, readString, reasonOf } from '../core/guards.ts';
 import { isInstructionShaped } from '../core/inert-text.ts';
+import { getProjectName } from '../core/project.ts';
 import type { StatePaths } from '../core/state-paths.ts';
 import { resolutionText } from '../core/told-texts.ts';
 import { type Db, SCHEMA_VERSION, schemaVersion } from '../database/connection.ts';
@@ -173,19 +174,31 @@ export function listNewestFixes(paths: StatePaths, limit: number) {
 
 export type KnownProject = { readonly name: string; readonly path: string; readonly events: number };
 
-/** The projects of which something is recorded, the largest first. */
+/** The projects of which something is recorded or known, the largest first: lessons outlive the events that taught them. */
 export function listProjects(db: Db): KnownProject[] {
   if (!db.shape.has('events', 'project_path')) return [];
+  const learned = db.shape.has('error_kb', 'project_path')
+    ? `UNION ALL SELECT project_path, NULL, 0 FROM error_kb WHERE project_path <> ''`
+    : '';
   return db.sqlite
     .all(
-      `SELECT project_path AS path, MAX(project) AS name, COUNT(*) AS events FROM events
-       WHERE project_path IS NOT NULL GROUP BY project_path ORDER BY events DESC`,
+      `SELECT path, MAX(name) AS name, SUM(events) AS events FROM (
+         SELECT project_path AS path, MAX(project) AS name, COUNT(*) AS events FROM events
+         WHERE project_path IS NOT NULL GROUP BY project_path ${learned})
+       GROUP BY path ORDER BY events DESC`,
     )
-    .map(({ path, name, events }) => ({ name: String(name), path: String(path), events: Number(events) }));
+    .map(({ path, name, events }) => ({
+      name: String(name ?? getProjectName(String(path))),
+      path: String(path),
+      events: Number(events),
+    }));
 }
 
-/** Whether anything is recorded of this path. */
+/** Whether anything is recorded or known of this path. */
 export function isRecorded(projectPath: string, db: Db): boolean {
-  if (!db.shape.has('events', 'project_path')) return false;
-  return db.sqlite.get('SELECT 1 FROM events WHERE project_path = ? LIMIT 1', projectPath) !== undefined;
+  const tables = ['events', 'error_kb'].filter((table) => db.shape.has(table, 'project_path'));
+  return tables.some(
+    (table) =>
+      db.sqlite.get(`SELECT 1 FROM ${table} WHERE project_path = ? LIMIT 1`, projectPath) !== undefined,
+  );
 }
