@@ -24,6 +24,7 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
   uninstall: ['--dry-run'],
   analyze: ['--answer', '/nowhere'],
   apply: ['99'],
+  completions: ['bash'],
   import: ['--dry-run'],
   orchestrate: ['--explain', 'Rename the function'],
   worklog: ['--list'],
@@ -43,11 +44,14 @@ const WITHOUT_JSON = ['hook', 'mcp'];
 const COLUMNS = 40;
 const LANES = 4;
 
+/** All but the one that shells ask for words, which is hidden and never fails. */
 function pathsBelow(command: Command, path: readonly string[] = []): string[] {
-  return command.commands.flatMap((one) => {
-    const own = [...path, one.name()];
-    return [own.join(' '), ...pathsBelow(one, own)];
-  });
+  return command.commands
+    .filter((one) => one.name() !== 'complete')
+    .flatMap((one) => {
+      const own = [...path, one.name()];
+      return [own.join(' '), ...pathsBelow(one, own)];
+    });
 }
 
 let tree: Command | undefined;

@@ -46,7 +46,7 @@ describe.if(process.platform === 'linux')('where the working directory has been 
 
   test('a command that is about the directory says that it is gone, and another one works', async () => {
     using home = temporaryHome();
-    expect(await runInGone(home.path, ['config', 'get', 'language'])).toMatchObject({ stdout: '"ko"\n' });
+    expect(await runInGone(home.path, ['config', 'get', 'language'])).toMatchObject({ stdout: 'ko\n' });
     expect(await runInGone(home.path, ['subagents', 'spawn', 'x'])).toMatchObject({
       exitCode: 1,
       stderr: 'error: The current directory is gone: change to one that is there\n',
