@@ -76,7 +76,9 @@ test('the example of exploring and planning ends with a plan of three versions',
   expect(result.stdout).toStartWith('=== EXPLORATION RESULTS ===\nthe work is done\n=====');
   expect(result.stdout.match(/=== IMPLEMENTATION PLAN ===/g)).toHaveLength(2);
   // The draft, what it lacked, and what was said of it.
-  expect(result.stdout).toMatch(/\n\w{8} +draft +3 +(?:just now|\d+ s ago) +Expire sessions after 30 days\.\n$/);
+  expect(result.stdout).toMatch(
+    /\n\w{8} +draft +3 +(?:just now|\d+ s ago) +Expire sessions after 30 days\.\n$/,
+  );
 }, 30_000);
 
 test('the example of a team in the settings is one', () => {
