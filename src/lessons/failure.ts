@@ -244,8 +244,11 @@ function says(wordings: SAYS.Wordings, line: string): boolean {
  */
 function lineThat(holds: (line: string) => boolean, text: string): string | undefined {
   const lines = text.split('\n', 200).map((line) => line.trim().replace(SAYS.MARGIN, ''));
+  // Node.js and Python show the line of the program above a mark: it is no message.
+  const isSource = (line: string, below = '') =>
+    /^(?:throw|raise|return)\b/.test(line) || /^\^+$/.test(below);
   const fitting = lines.flatMap((line, index) =>
-    line.length <= 600 && !/^(?:throw|raise|return)\b/.test(line) && holds(line) ? [index] : [],
+    line.length <= 600 && !isSource(line, lines[index + 1]) && holds(line) ? [index] : [],
   );
   const told = fitting.find((index) => !SAYS.HINT.test(lines[index] as string)) ?? fitting[0];
   if (told === undefined) return undefined;

@@ -57,6 +57,12 @@ describe('the telling line', () => {
     ['node: bad option: --x', 'node --x', 'Exit code 9\n', ''],
     ["ninja: error: unknown target 'tests'", 'ninja tests', "ninja: Entering directory `build'\n", ''],
     [
+      'Error: PORT is not set',
+      'npm start',
+      "/repo/db.js:4\nif (!port) throw new Error('PORT is not set');\n           ^\n\n",
+      '',
+    ],
+    [
       'Error: DATABASE_URL is not set',
       'npm test',
       "/repo/db.js:4\n    throw new Error('DATABASE_URL is not set');\n    ^\n\n",
