@@ -11,6 +11,8 @@ export type FoundJson = {
 
 /** How many characters are looked at in all: braces that never close would be looked at again and again. */
 const STEPS_MAX = 8_000_000;
+/** What is no JSON after all costs an exception, which is as long as looking at this many. */
+const STEPS_OF_PARSING = 100;
 
 /** The objects for which `isWanted` holds, in their order; none of them is inside another one. */
 export function jsonInProse(text: string, isWanted: (value: Json) => boolean): FoundJson[] {
@@ -19,7 +21,7 @@ export function jsonInProse(text: string, isWanted: (value: Json) => boolean): F
   const opening = /\{(?=\s*["}])/g;
   for (let match = opening.exec(text); match !== null && steps > 0; match = opening.exec(text)) {
     const end = objectEnd(text, match.index, steps);
-    steps -= Math.abs(end) - match.index;
+    steps -= Math.abs(end) - match.index + STEPS_OF_PARSING;
     const value = end > 0 ? parseJson(text.slice(match.index, end)) : undefined;
     if (!isRecord(value) || !isWanted(value)) continue;
     found.push({ value, ...withFence(text, match.index, end) });

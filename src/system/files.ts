@@ -1,6 +1,7 @@
 import {
   closeSync,
   fstatSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -88,14 +89,16 @@ const STALE_MS = 3_600_000;
 
 /**
  * Makes a directory below `parent` that only this user can look into. At the end of its scope (`using`) it is removed with all
- * that is in it; what a process that was killed has left there an hour ago and before is removed now. `name`: how it begins.
+ * that is in it; what a process that was killed has left there an hour ago and before is removed now. `name`: how it begins,
+ * ours alone also where `parent` is everybody's; what another user has there stays.
  */
 export function temporaryDirectory(parent: string, name: string): Disposable & { readonly path: string } {
   mkdirSync(parent, { recursive: true, mode: 0o700 });
   for (const entry of readdirSync(parent).filter((one) => one.startsWith(name))) {
     const path = join(parent, entry);
-    const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (Date.now() - modifiedMs >= STALE_MS) rmSync(path, { recursive: true, force: true });
+    const left = lstatSync(path, { throwIfNoEntry: false });
+    if (left?.isDirectory() && Date.now() - left.mtimeMs >= STALE_MS)
+      lookOr(() => rmSync(path, { recursive: true, force: true }), undefined);
   }
   const path = mkdtempSync(join(parent, name));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };

@@ -38,7 +38,7 @@ export type ImportOptions = Omit<TranscriptImport, 'inTurn'> & {
 export type ImportReport = ReturnType<typeof importInto>;
 
 /** How the directory of a copied database begins. */
-const COPY = 'import-';
+const COPY = 'self-generation-import-';
 const PRUNED_ROWS_MAX = 500;
 const PRUNING_ROUNDS_MAX = 100_000;
 

@@ -120,3 +120,24 @@ test('temporaryDirectory() removes what a killed process left there long ago, an
   expect(readdirSync(parent).sort()).toEqual(['import-new', 'other-old']);
   rmSync(parent, { recursive: true });
 });
+
+test('temporaryDirectory() leaves what is not a directory of ours, and works beside what it cannot remove', () => {
+  const parent = mkdtempSync(`${tmpdir()}/self-generation-parent-`);
+  const elsewhere = mkdtempSync(`${tmpdir()}/self-generation-elsewhere-`);
+  writeFileSync(`${elsewhere}/file`, '');
+  symlinkSync(elsewhere, `${parent}/import-link`);
+  writeFileSync(`${parent}/import-file`, '');
+  mkdirSync(`${parent}/import-closed/inner`, { recursive: true });
+  writeFileSync(`${parent}/import-closed/inner/file`, '');
+  chmodSync(`${parent}/import-closed/inner`, 0o500);
+  for (const path of [elsewhere, `${parent}/import-file`, `${parent}/import-closed`]) utimesSync(path, 1, 1);
+  {
+    using directory = temporaryDirectory(parent, 'import-');
+    expect(statSync(directory.path).isDirectory()).toBe(true);
+  }
+  const left = process.getuid?.() === 0 ? [] : ['import-closed'];
+  expect(readdirSync(parent).sort()).toEqual([...left, 'import-file', 'import-link']);
+  expect(readdirSync(elsewhere)).toEqual(['file']);
+  for (const inner of left) chmodSync(`${parent}/${inner}/inner`, 0o700);
+  for (const path of [parent, elsewhere]) rmSync(path, { recursive: true });
+});

@@ -54,19 +54,27 @@ export function parseSubtasks(text: string): readonly PlannedSubtask[] | null {
 
 /** The direct answer, where there is one and nothing to divide beside it; null: there is none (seed: parseDirectAnswer). */
 export function parseDirectAnswer(text: string): string | null {
-  return (consumed(text, isDirect)?.value.direct_answer as string | undefined)?.trim() ?? null;
+  return directAnswer(lastOf(plansIn(text), isDirect));
 }
 
 /** The text without the block that was taken as the plan; every other block stays (seed: stripSubtaskJSON). */
 export function stripSubtaskJSON(text: string): string {
-  const block = consumed(text, isDirect) ?? consumed(text, hasSubtasks);
+  const plans = plansIn(text);
+  const block = lastOf(plans, isDirect) ?? lastOf(plans, hasSubtasks);
   return block === undefined ? text.trim() : withoutJson(text, block);
 }
 
-function consumed(text: string, isWanted: (value: Json) => boolean): FoundJson | undefined {
-  return jsonInProse(text, (value) => hasSubtasks(value) || isDirect(value))
-    .filter(({ value }) => isWanted(value))
-    .at(-1);
+function plansIn(text: string): readonly FoundJson[] {
+  return jsonInProse(text, (value) => hasSubtasks(value) || isDirect(value));
+}
+
+function lastOf(plans: readonly FoundJson[], isWanted: (value: Json) => boolean): FoundJson | undefined {
+  return plans.findLast(({ value }) => isWanted(value));
+}
+
+function directAnswer(plan: FoundJson | undefined): string | null {
+  const answer = plan?.value.direct_answer;
+  return typeof answer === 'string' ? answer.trim() : null;
 }
 
 /**
@@ -74,9 +82,10 @@ function consumed(text: string, isWanted: (value: Json) => boolean): FoundJson |
  * unusable. A role that it does not name is that of the settings.
  */
 export function readPlan(text: string, team: readonly Pick<Employee, 'name' | 'role'>[]): PlanAnswer {
-  const answer = parseDirectAnswer(text);
+  const plans = plansIn(text);
+  const answer = directAnswer(lastOf(plans, isDirect));
   if (answer !== null) return { kind: 'answer', text: answer };
-  const block = consumed(text, hasSubtasks);
+  const block = lastOf(plans, hasSubtasks);
   if (block === undefined)
     return unusable('there is no JSON object with "subtasks" or "direct_answer" in it');
   const read = SUBTASKS.safeParse(block.value.subtasks);
