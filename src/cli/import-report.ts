@@ -60,7 +60,7 @@ export function printBest(best: readonly ShownLesson[], { colours, stdout }: Cli
     const [said = '', fix] = text.split('\n').map(shownLine);
     stdout(`  ${said}\n`);
     if (fix !== undefined) stdout(`    ${green(fix.trim())}\n`);
-    stdout(`    ${dim(`seen to help in ${counted(sessions, 'session')} of ${shownLine(project)}`)}\n`);
+    stdout(`    ${dim(`worked in ${counted(sessions, 'session')} of ${shownLine(project)}`)}\n`);
   }
 }
 

@@ -37,7 +37,7 @@ const LESSON = `
 A lesson, as an agent reads it:
   - Error: PORT is not set (Bash)
     Fix: "use \`PORT=8080 npm test\` instead of \`npm test\`"
-    seen to help in 1 session of app
+    worked in 1 session of app
 `;
 
 describe('import', () => {

@@ -147,8 +147,7 @@ describe('install asks whether a model may write lessons, and whether results wa
 
 describe('install learns from the sessions that are there', () => {
   const QUESTION = 'Found 1 session of Claude Code (0.0 MiB).\nLearn from them now?';
-  const BEST =
-    '    Fix: "use `PORT=8080 npm test` instead of `npm test`"\n    seen to help in 1 session of app\n';
+  const BEST = '    Fix: "use `PORT=8080 npm test` instead of `npm test`"\n    worked in 1 session of app\n';
 
   function homeWithSession(): Home {
     const home = temporaryHome();

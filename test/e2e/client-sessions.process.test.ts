@@ -36,7 +36,7 @@ const LESSON = `
 A lesson, as an agent reads it:
   - Error: PORT is not set (Bash)
     Fix: "use \`PORT=8080 npm test\` instead of \`npm test\`"
-    seen to help in 1 session of app
+    worked in 1 session of app
 `;
 
 describe.each(Object.keys(TITLES) as (keyof typeof TITLES)[])('what failed in %s', (client) => {

@@ -1,6 +1,6 @@
 import type { Answer } from '../report.ts';
-import { type Child, h, withCode } from './dom.ts';
-import { command } from './section.ts';
+import { type Child, h } from './dom.ts';
+import { command, lessonItem } from './section.ts';
 import { isShown, ofDays, ofProject, projectName, type View } from './view.ts';
 
 /** The three questions at the top: is it helping, what was learnt, what needs a decision. */
@@ -96,7 +96,7 @@ function answer(question: string, answer: Answer, came: View['texts']['came'], v
 }
 
 function learnt(view: View): HTMLElement {
-  const { texts, format, report, language } = view;
+  const { texts, format, report } = view;
   const told = ofProject(report.lessons, view).filter(({ state }) => state !== 'withdrawn');
   if (told.length === 0)
     return card(
@@ -108,19 +108,8 @@ function learnt(view: View): HTMLElement {
   const recent = told.filter(({ lastTs }) => lastTs !== null && isShown(lastTs, view)).length;
   const most = told
     .slice(0, SHOWN_MAX)
-    .map(({ said, fix, project }) =>
-      h(
-        'li',
-        {},
-        h('p', { class: 'said', dir: 'auto' }, said),
-        h(
-          'p',
-          { class: 'fix', dir: 'auto' },
-          h('span', { class: 'arrow' }, `${texts.useThis}: `),
-          withCode(fix[language]),
-        ),
-        view.project === null ? h('p', { class: 'facts' }, projectName(project, view)) : null,
-      ),
+    .map((lesson) =>
+      lessonItem(lesson, view.project === null ? [projectName(lesson.project, view)] : [], view),
     );
   return card(
     ...(['learnt', texts.learnt] as const),

@@ -1,4 +1,5 @@
-import { type Child, h } from './dom.ts';
+import type { ReportedLesson } from '../report.ts';
+import { type Child, h, withCode } from './dom.ts';
 import { unitOf, type View } from './view.ts';
 
 /** What the sections of the page share. */
@@ -19,6 +20,26 @@ export function empty(words: string, typed?: string): Child[] {
 /** A text of somebody else, read in its own direction. */
 export function quoted(text: string, look = 'said'): HTMLElement {
   return h('span', { class: look, dir: 'auto' }, text);
+}
+
+/** A lesson as an item of a list: what failed, what to use in its place, and what is known of it. */
+export function lessonItem(
+  { said, fix }: Pick<ReportedLesson, 'said' | 'fix'>,
+  facts: readonly string[],
+  { texts, language }: View,
+): HTMLLIElement {
+  return h(
+    'li',
+    {},
+    h('p', { class: 'said', dir: 'auto' }, said),
+    h(
+      'p',
+      { class: 'fix', dir: 'auto' },
+      h('span', { class: 'arrow' }, `${texts.useThis}: `),
+      withCode(fix[language]),
+    ),
+    facts.length > 0 ? h('p', { class: 'facts' }, facts.join(' · ')) : null,
+  );
 }
 
 /** What is said of a list of which more is stored than the page has; nothing of others. */

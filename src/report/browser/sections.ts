@@ -1,7 +1,7 @@
 import { failedCalls, tellings } from './calls.ts';
-import { h, withCode } from './dom.ts';
+import { h } from './dom.ts';
 import { runs } from './runs.ts';
-import { command, cutWords, empty, quoted, type Section } from './section.ts';
+import { command, cutWords, empty, lessonItem, quoted, type Section } from './section.ts';
 import { type Column, entries, table } from './tables.ts';
 import { daysShown, isShown, ofDays, ofProject, projectName, totals, type View } from './view.ts';
 
@@ -15,39 +15,26 @@ export function sections(view: View): Section[] {
 }
 
 function lessons(view: View): Section {
-  const { texts, format, report, language } = view;
+  const { texts, format, report } = view;
   const head = { id: 'lessons', title: texts.lessonsTitle };
   const shown = ofProject(report.lessons, view);
   if (shown.length === 0) return { ...head, content: empty(texts.noLessons, 'self-generation import') };
-  const items = shown.map(
-    ({ id, said, fix, state, sessions, told, toldFailed, held, heldFailed, project }) =>
-      () => {
-        const facts = [
-          `#${id}`,
-          texts.lessonStates[state],
-          `${texts.sessions} ${format.count(sessions)}`,
-          ...(told > 0
-            ? [`${texts.told} ${format.count(told)}, ${texts.cameBack} ${format.count(toldFailed)}`]
-            : []),
-          ...(held > 0
-            ? [`${texts.held} ${format.count(held)}, ${texts.cameBack} ${format.count(heldFailed)}`]
-            : []),
-          ...(view.project === null ? [projectName(project, view)] : []),
-        ];
-        return h(
-          'li',
-          {},
-          h('p', { class: 'said', dir: 'auto' }, said),
-          h(
-            'p',
-            { class: 'fix', dir: 'auto' },
-            h('span', { class: 'arrow' }, `${texts.useThis}: `),
-            withCode(fix[language]),
-          ),
-          h('p', { class: 'facts' }, facts.join(' · ')),
-        );
-      },
-  );
+  const items = shown.map((lesson) => () => {
+    const { id, state, sessions, told, toldFailed, held, heldFailed, project } = lesson;
+    const facts = [
+      `#${id}`,
+      texts.lessonStates[state],
+      `${texts.sessions} ${format.count(sessions)}`,
+      ...(told > 0
+        ? [`${texts.told} ${format.count(told)}, ${texts.cameBack} ${format.count(toldFailed)}`]
+        : []),
+      ...(held > 0
+        ? [`${texts.held} ${format.count(held)}, ${texts.cameBack} ${format.count(heldFailed)}`]
+        : []),
+      ...(view.project === null ? [projectName(project, view)] : []),
+    ];
+    return lessonItem(lesson, facts, view);
+  });
   const note = h('p', { class: 'note' }, texts.lessonsNote, cutWords('lessons', shown.length, view));
   return { ...head, content: [note, entries(items, texts)] };
 }
