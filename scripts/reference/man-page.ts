@@ -29,7 +29,7 @@ export function manPage(program: CommandReference, version: string): string {
     'The settings.',
     '.TP',
     '.I \\(ti/.self\\-generation/data',
-    'What was recorded and learnt.',
+    'What was recorded and learned.',
   ]);
 }
 

@@ -111,12 +111,12 @@ async function askOthers(said: Said, { isFirst, paths }: Standing, context: CliC
   const asksWake = isNew && said.wake === undefined;
   const asksHoldOut = said.holdOut === undefined && !isSet('proof.holdOut', paths);
   const topics = [
-    ...(asksModel ? ['lessons that a model writes'] : []),
-    ...(asksWake ? ['results that wake a session'] : []),
-    ...(asksHoldOut ? ['a trial whether lessons help'] : []),
+    ...(asksModel ? ['whether a model writes lessons'] : []),
+    ...(asksWake ? ['whether the result of a background run wakes an idle session'] : []),
+    ...(asksHoldOut ? ['whether some lessons stay untold for a while, to measure if they help'] : []),
   ];
   if (topics.length === 0) return {};
-  const gate = `More to choose, off unless you say so: ${topics.join(', ')}.\nChoose now?`;
+  const gate = `All of this is off until you choose it: ${topics.join('; ')}.\nChoose now?`;
   const chooses = !isFirst || (await askYes(gate, 'no', context));
   const asks = async (question: string) => chooses && (await askYes(question, 'no', context));
   return {

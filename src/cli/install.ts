@@ -265,7 +265,7 @@ function printNext(
     print(`    ${program} import`);
   }
   print('  New sessions are learned from, and their sub-agents are told what is known.');
-  print(`  See what is known: ${program} lessons`);
+  print(`  See what is known: ${program} lessons --all-projects`);
   print(`  Check that it works: ${program} doctor`);
   if (command.kind === 'missing') {
     print('  To call it by its name, run this line and open a new shell:');

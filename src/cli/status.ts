@@ -123,7 +123,8 @@ function printStatus(status: Status, context: CliContext): void {
   }
   const { events, calls, projects, knownFixes, openErrors, lastEvent } = database.counts;
   const counts = Object.entries(events).map(([type, count]) => `${count} ${type}`);
-  const none = `none of the last ${counted(status.retentionDays, 'day')}`;
+  const older = knownFixes > 0 ? '; what older ones taught is kept' : '';
+  const none = `none of the last ${counted(status.retentionDays, 'day')}${older}`;
   print(`Events: ${counts.length > 0 ? `${counts.join(', ')} in ${counted(projects, 'project')}` : none}`);
   const others = Object.entries(calls).map(([name, count]) => `${clientNamed(name).title} ${count}`);
   if (others.length > 0) print(`Calls of other clients: ${others.join(', ')}`);
@@ -131,9 +132,14 @@ function printStatus(status: Status, context: CliContext): void {
   for (const line of activityLines(status.activity, context)) print(line);
   if (status.proof !== null) print(`Proof: ${status.proof}`);
   if (lastEvent !== null) print(`Newest event: ${timeAgo(Date.parse(lastEvent), context.now().getTime())}`);
-  if (status.newestFixes.length > 0) print('\nLessons');
-  for (const { error, fix, solved, seen, shown } of status.newestFixes) {
-    const facts = `helped ${counted(solved, 'time')} · seen ${seen} · told ${shown}`;
+  const shown = status.newestFixes.length;
+  const all =
+    shown < knownFixes
+      ? dim(` (${shown} of ${knownFixes}; all: self-generation lessons --all-projects)`)
+      : '';
+  if (shown > 0) print(`\nNewest lessons${all}`);
+  for (const { error, fix, solved, seen, shown: told } of status.newestFixes) {
+    const facts = `failed ${counted(seen, 'time')} · the fix worked ${counted(solved, 'time')} · told ${told}`;
     print(`${shownLine(error)}\n  ${green(shownLine(fix))}\n  ${dim(facts)}`);
   }
   printLearning(status.learning, context);

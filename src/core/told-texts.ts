@@ -40,7 +40,7 @@ const ENGLISH: Messages = {
     `run \`${use}\` in ${directory === '' ? 'the root of the project' : `\`${directory}\``}`,
   runFirst: (use, failing) =>
     withinFix(`run \`${use}\``, failing === '' ? '' : ` when \`${failing}\` fails so`),
-  workedHere: (commands) => `worked here (learnt by a model): ${commands}`,
+  workedHere: (commands) => `worked here (learned by a model): ${commands}`,
   lintRule: (rule, message) => `lint rule of this project: ${withRule(message, rule)}`,
   from: (project) => (project === null ? '' : ` (from ${project})`),
   rules: 'Rules of this project:',

@@ -20,10 +20,10 @@ import { KNOWN_DEFAULT, type KNOWN_ERRORS_PARAMETERS } from './parameters.ts';
 type Asked = z.infer<typeof KNOWN_ERRORS_PARAMETERS>;
 
 const ANSWER_LENGTH_MAX = 4000;
-const FOUND = 'What this project has learnt that fits, best first:';
+const FOUND = 'What this project has learned that fits, best first:';
 const ADVICE = 'Check that it fits before you use it.';
 const UNKNOWN_ERROR =
-  'Nothing is known of this error in this project. Find its cause; when another call then works, that is learnt by itself. With "query", a few words search for others.';
+  'Nothing is known of this error in this project. Find its cause; when another call then works, that is learned by itself. With "query", a few words search for others.';
 const UNKNOWN_WORDS =
   'Nothing is known that fits these words. Use fewer or other words: a program, a flag, a part of the message.';
 

@@ -215,7 +215,7 @@ export async function checkHooks(world: ProgramWorld): Promise<Finding> {
         return failed(`${name} ${problem}`, remedy);
       }
     }
-    return ok(`all ${HOOKS.length} ran; a sub-agent is told of a recorded error`);
+    return ok(`each of the program's ${HOOKS.length} ran; a sub-agent is told of a recorded error`);
   } finally {
     rmSync(home, { recursive: true, force: true });
   }

@@ -250,7 +250,7 @@ export function checkHeartbeats({ paths }: CheckWorld): Finding {
 export function checkWithheld({ paths }: CheckWorld): Finding {
   const withheld = lookOr(() => listWithheld(paths), undefined);
   if (withheld === undefined) return skipped('the database cannot be read');
-  if (withheld.length === 0) return ok('no stored text is shaped like an instruction');
+  if (withheld.length === 0) return ok('nothing: no stored text is shaped like an instruction to an agent');
   const shown = withheld
     .slice(0, SHOWN_MAX)
     .map(({ source, text }) => `${source} ${JSON.stringify(text.slice(0, 120))}`);

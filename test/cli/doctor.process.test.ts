@@ -40,7 +40,7 @@ describe('doctor', () => {
       expect(line.slice(0, column)).toMatch(/^ok {7}\w.* {2}$/);
       expect(line.slice(column)).toMatch(/^\S/);
     }
-    expect(stdout).toContain('all 11 ran; a sub-agent is told of a recorded error');
+    expect(stdout).toContain("each of the program's 11 ran; a sub-agent is told of a recorded error");
   });
 
   test('asks the MCP server that is registered, and says which clients have it', async () => {

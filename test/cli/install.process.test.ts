@@ -72,7 +72,7 @@ describe('install asks whether a model may write lessons, and whether results wa
     home.writeConfig({ language: 'en', subagentContext: { agents: [] } });
     const { questions, holdOut } = await installedWith(home, [], true);
     expect(questions).toEqual([
-      expect.stringContaining('a trial whether lessons help'),
+      expect.stringContaining('whether some lessons stay untold'),
       expect.stringContaining('at a typical rate of 4 repeated failures a week'),
     ]);
     expect(questions[1]).toContain('about 13 weeks');

@@ -55,7 +55,9 @@ describe('status', () => {
     const stdout = printed(await status(home));
     expect(stdout).toContain('Events: 2 tool_error in 1 project\n');
     expect(stdout).toContain('Lessons: 2, open errors without one: 0\n');
-    expect(stdout).toContain('\nError: a\n  ran "npm install"\n  helped 3 times · seen 0 · told 0\n');
+    expect(stdout).toContain(
+      '\nError: a\n  ran "npm install"\n  failed 0 times · the fix worked 3 times · told 0\n',
+    );
     expect(stdout).toContain(`\n${LONG.error}\n  ${LONG.resolution}\n`);
     expect(stdout).not.toContain('\x1b');
   });

@@ -54,7 +54,7 @@ describe.each(Object.keys(TITLES) as (keyof typeof TITLES)[])('what failed in %s
     expect(errors).toMatchObject([
       { said: 'Error: PORT is not set', project: home.project, clients: [client], resolvedBy: 'lesson' },
     ]);
-    expect(await run(home, 'errors')).toContain(`helped 1 time in 1 session · ${TITLES[client]} · `);
+    expect(await run(home, 'errors')).toContain(`worked 1 time in 1 session · ${TITLES[client]} · `);
     const story = await run(home, 'errors', 'show', String(errors[0].id));
     expect(story).toMatch(new RegExp(`^clients +${TITLES[client]}$`, 'm'));
     expect(await run(home, 'status')).toContain(`\nCalls of other clients: ${TITLES[client]} 2\n`);

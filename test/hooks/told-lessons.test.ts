@@ -154,7 +154,7 @@ describe('toldLessons()', () => {
       lesson('applied', 2, { resolvedBy: 'user', resolution: { kind: 'model', summary: 'Use `make it`.' } }),
     ]);
     expect(told().map(({ said, fix }) => [said, fix])).toEqual([
-      ['ran failed', 'worked here (learnt by a model): `make it`'],
+      ['ran failed', 'worked here (learned by a model): `make it`'],
       ['Use `make it`.', ''],
     ]);
     const inKorean = told({ messages: messagesIn('ko') });
@@ -167,7 +167,7 @@ describe('toldLessons()', () => {
     expect(told().map(({ said }) => said)[0]).toBe('person failed');
   });
 
-  test('returns nothing of other projects, of none, without remedy, or learnt by an earlier version', () => {
+  test('returns nothing of other projects, of none, without remedy, or learned by an earlier version', () => {
     seedFixes(home.paths, [
       lesson('elsewhere', 3, { projectPath: '/home/dev/other' }),
       lesson('nowhere', 3, { projectPath: '' }),

@@ -84,7 +84,7 @@ describe('words', () => {
     });
     const answer = ask({ query: 'gh flag' });
     expect(answer.match(/^- Error: /gm)).toHaveLength(2);
-    expect(answer).toStartWith('What this project has learnt that fits, best first:\n<record note=');
+    expect(answer).toStartWith('What this project has learned that fits, best first:\n<record note=');
     expect(ask({ query: 'gh flag', limit: 1 }).match(/^- Error: /gm)).toHaveLength(1);
     expect(ask({ query: 'zebra' })).toStartWith('Nothing is known that fits these words.');
   });

@@ -157,7 +157,7 @@ describe('the page', () => {
     await write(home);
     await look(home, DESK, async (page) => {
       for (const language of ['한국어', 'English']) await choose(page, 'language', language);
-      expect(await page.title()).toBe('What your agents have learnt · self-generation');
+      expect(await page.title()).toBe('What your agents have learned · self-generation');
       expect(await page.locator('script').count()).toBe(2);
       expect(await page.locator('main :is(img, script, style, base, iframe, object)').count()).toBe(0);
       expect(await page.locator('[onload], [onerror]').count()).toBe(0);

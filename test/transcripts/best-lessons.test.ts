@@ -29,6 +29,10 @@ describe('shownLessons()', () => {
     put(home, [
       { said: 'a lint rule', remedy: { kind: 'lint', rule: 'r', message: 'no x (r)' }, sessions: 9 },
       { said: 'with parts left out', remedy: command('npm test -- …') },
+      {
+        said: 'of a long command',
+        remedy: { kind: 'without', failing: 'git add src/a …', leaveOut: 'dist/b' },
+      },
       { said: 'whole', remedy: command('npm run t') },
       { said: 'often', remedy: command('npm run a'), sessions: 2 },
       { said: 'most often', remedy: command('npm run b'), sessions: 5, project: '/home/dev/web' },

@@ -58,7 +58,7 @@ function fixOf({ fix, state }: ErrorEntry | ErrorStory): string {
 }
 
 function evidenceOf({ helped, sessions }: FixEvidence): string {
-  return `helped ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
+  return `worked ${counted(helped, 'time')} in ${counted(sessions, 'session')}`;
 }
 
 /** What agents are told of an error. `reason`: why not all of it; null when they are told all. */
@@ -113,7 +113,7 @@ function timesOf(count: number, times: Readonly<Record<string, string | null>>, 
 
 const WAYS: Readonly<Record<string, string>> = {
   user: 'a person wrote it or agreed to it',
-  lesson: 'learnt from what agents did',
+  lesson: 'learned from what agents did',
   model: 'written by a model from what agents did',
 };
 

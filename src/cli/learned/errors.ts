@@ -212,13 +212,13 @@ const COMMANDS_OF_ONE: readonly CommandOfOne[] = [
   },
   {
     name: 'withdraw',
-    description: 'stop telling agents what was learnt of an error',
+    description: 'stop telling agents what was learned of an error',
     does: 'withdraw what is told of error #',
     change: withdraw,
   },
   {
     name: 'share',
-    description: 'tell a lesson in every project, behind what each has learnt itself',
+    description: 'tell a lesson in every project, behind what each has learned itself',
     change: share,
   },
   {
@@ -298,7 +298,7 @@ function withdraw({ id, flags, context, entry: { fix }, paths }: OneError): void
   else context.stdout(said);
 }
 
-/** What one project has learnt is told in every other one. */
+/** What one project has learned is told in every other one. */
 function share({ id, flags, context, entry, paths }: OneError): void {
   const { told, reason } = toldOf(entry);
   const isOrder = isInstructionShaped(getProjectName(entry.project));

@@ -82,8 +82,12 @@ function list(flags: ListFlags, context: CliContext): Promise<void> {
     if (json) return printJson({ project, lessons }, context);
     if (lessons.length > 0) return print(lessons, project === null, context);
     const kind = withdrawn ? 'No lesson is withdrawn' : 'No lesson is known';
-    const where = project === null ? '' : ` in "${project}". --all-projects shows those of every project`;
-    context.stdout(`${kind}${where}.\n`);
+    if (project === null) return context.stdout(`${kind}.\n`);
+    const elsewhere = readLessons(undefined, paths, context).filter(
+      ({ state }) => !withdrawn || state === 'withdrawn',
+    ).length;
+    const others = elsewhere === 0 ? '' : ` ${elsewhere} of other projects: --all-projects shows them.`;
+    context.stdout(`${kind} in "${project}".${others}\n`);
   });
 }
 
@@ -101,7 +105,7 @@ function print(lessons: readonly ListedLesson[], withProject: boolean, context: 
   const lines = lessons.flatMap((lesson) => {
     const { id, said, fix, project, state, reason } = lesson;
     const facts = [
-      `${state}: ${shownLine(reason)}`,
+      isUntold(lesson) ? 'not told yet' : `${state}: ${shownLine(reason)}`,
       ...countsOf(lesson),
       ...(withProject ? [shownLine(project)] : []),
     ];
@@ -112,6 +116,11 @@ function print(lessons: readonly ListedLesson[], withProject: boolean, context: 
     ];
   });
   context.stdout(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** Nothing can be known of it yet, whatever state that is called. */
+function isUntold({ state, told, held }: ListedLesson): boolean {
+  return (state === 'trial' || state === 'too-rare') && told === 0 && held === 0;
 }
 
 /** Side by side and without a comparison: that is for `proof`, which says how sure it is. */

@@ -88,7 +88,7 @@ function offParagraph(proof: Proof): Paragraph {
   return [
     'Does telling lessons help? It cannot be known: nothing is held out.',
     ...wrapped(
-      'Counting failures before and after would mislead: lessons are learnt when something ' +
+      'Counting failures before and after would mislead: lessons are learned when something ' +
         'fails most, so that it fails less afterwards whether anybody is told or not.',
       'To find out:  self-generation config set proof.holdOut trial',
       trialWords(proof),
@@ -276,7 +276,7 @@ const STATES: Readonly<Record<string, string>> = {
 };
 
 const KINDS: Readonly<Record<string, string>> = {
-  rule: 'learnt by rules',
+  rule: 'learned by rules',
   lint: 'lint rules',
   model: 'by a model',
   user: 'by you',

@@ -37,6 +37,6 @@ const RANKS = { repeated: 0, whole: 1, shortened: 2, lint: 3 } as const;
 function rankOf({ kind, helpedIn: sessions, remedy }: BestLesson): number {
   if (kind === 'lint') return RANKS.lint;
   if (sessions > 1) return RANKS.repeated;
-  const { use, leaveOut } = recordIn(remedy);
-  return `${use ?? leaveOut}`.includes('…') ? RANKS.shortened : RANKS.whole;
+  const { use, failing } = recordIn(remedy);
+  return `${use ?? failing}`.includes('…') ? RANKS.shortened : RANKS.whole;
 }

@@ -9,7 +9,7 @@ type Forecast = ReportedProof['start']['outlook'];
 const plural = (count: string, noun: string) => `${count} ${noun}${count === '1' ? '' : 's'}`;
 
 const ENGLISH = {
-  title: 'What your agents have learnt',
+  title: 'What your agents have learned',
   skip: 'Skip to the report',
   made: (when: string, program: string) =>
     `Made ${when} by self-generation ${program}. Nothing in this file loads anything.`,
@@ -49,13 +49,13 @@ const ENGLISH = {
       : `An answer still takes about ${plural(String(forecast.median), forecast.kind.slice(0, -1))}, if telling prevents 6 of 10 (in 4 of 5 cases within ${forecast.most}).`,
   proofMore: 'All of it, and how to read it:',
 
-  learnt: 'What was learnt?',
-  lessonsKnown: (count: string) => `${plural(count, 'lesson')} told`,
-  lessonsRecent: (count: string) => `Of ${count} the error happened in this time.`,
+  learnt: 'What was learned?',
+  lessonsKnown: (count: string) => plural(count, 'lesson'),
+  lessonsRecent: (count: string) => `${count} of their errors happened in this time.`,
   mostSeen: 'Seen in most sessions:',
   useThis: 'Fix',
   noLessons:
-    'No lesson yet. One is learnt when a call fails and another works instead, so it takes a few sessions. To learn from those that are already on this machine:',
+    'No lesson yet. One is learned when a call fails and another works instead, so it takes a few sessions. To learn from those that are already on this machine:',
   lessonsAll: 'All lessons',
 
   decide: 'What needs you?',
@@ -254,8 +254,8 @@ const KOREAN: Texts = {
   proofMore: '전체 내용과 읽는 법:',
 
   learnt: '무엇을 배웠나요?',
-  lessonsKnown: (count) => `알려 주는 교훈 ${count}개`,
-  lessonsRecent: (count) => `그중 ${count}개의 에러가 이 기간에 발생했습니다.`,
+  lessonsKnown: (count) => `교훈 ${count}개`,
+  lessonsRecent: (count) => `이 기간에 그 에러가 발생한 것은 ${count}개입니다.`,
   mostSeen: '가장 많은 세션에서 확인된 것:',
   useThis: '해결',
   noLessons:

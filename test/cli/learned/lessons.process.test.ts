@@ -54,12 +54,27 @@ describe('lessons', () => {
 
   test('says that there is none', async () => {
     using home = temporaryHome();
-    expect(printed(await lessons(home, []))).toBe(
-      `No lesson is known in "${PROJECT}". --all-projects shows those of every project.\n`,
-    );
+    expect(printed(await lessons(home, []))).toBe(`No lesson is known in "${PROJECT}".\n`);
     expect(printed(await lessons(home, ['list', '--withdrawn', '--all-projects']))).toBe(
       'No lesson is withdrawn.\n',
     );
+  });
+
+  test('says how many other projects have, where this one has none', async () => {
+    using home = telling();
+    const here = { env: { HOME: home.path }, cwd: '/' };
+    expect((await callHere(lessonsCommand, [], here)).stdout).toBe(
+      'No lesson is known in "/". 1 of other projects: --all-projects shows them.\n',
+    );
+    expect((await callHere(lessonsCommand, ['--withdrawn'], here)).stdout).toBe(
+      'No lesson is withdrawn in "/".\n',
+    );
+  });
+
+  test('says of a lesson that nobody was told yet just that', async () => {
+    using home = temporaryHome();
+    withDatabase(home.paths, (db) => learnt(db));
+    expect(printed(await lessons(home, []))).toContain('not told yet\n');
   });
 
   test('lists what is told no more, and restores it', async () => {

@@ -30,7 +30,7 @@ describe('errors withdraw', () => {
     using home = telling();
     const { id } = home;
     expect((await errors(home, ['show', id])).stdout).toContain('written by a model');
-    const told = `Withdrawn: worked here (learnt by a model): ${COMMANDS}. `;
+    const told = `Withdrawn: worked here (learned by a model): ${COMMANDS}. `;
     expect(printed(await errors(home, ['withdraw', id]))).toStartWith(told);
     const evidence = expect.stringContaining('"withdrawnBy":"user"');
     expect(readRows(home.paths, 'SELECT resolution, resolved_by, state, evidence FROM error_kb')).toEqual([
@@ -44,7 +44,7 @@ describe('errors withdraw', () => {
     expect(JSON.parse((await errors(home, ['withdraw', id, '--json'])).stdout)).toEqual({
       kind: 'withdrawn',
       id: Number(id),
-      fix: `worked here (learnt by a model): ${COMMANDS}`,
+      fix: `worked here (learned by a model): ${COMMANDS}`,
     });
   });
 

@@ -51,7 +51,7 @@ const remedies: [kind: string, parts: object, korean: string, english: string][]
     'ran',
     { summary: 'run `x`' },
     '여기서 성공함(모델이 학습): run `x`',
-    'worked here (learnt by a model): run `x`',
+    'worked here (learned by a model): run `x`',
   ],
   [
     'lint',
