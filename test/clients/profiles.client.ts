@@ -23,7 +23,8 @@ const suite = await offlineSuite();
 
 setDefaultTimeout(240_000);
 
-const APPEARS_WITHIN_MS = 30_000;
+/** Two clients start one behind the other, beside another suite. */
+const APPEARS_WITHIN_MS = 120_000;
 const FOUND = 'FILES FOUND\nbridge.txt:1-1\nPATTERNS\n(none)\nCONVENTIONS\n(none)';
 const PARTIAL = 'Only bridge.txt was seen before the limit.';
 const SECTIONS = ['Task Analysis', 'Interface Specification', 'Architecture', 'Implementation Steps'];
