@@ -86,7 +86,7 @@ function list(flags: ListFlags, context: CliContext): Promise<void> {
     const elsewhere = readLessons(undefined, paths, context).filter(
       ({ state }) => !withdrawn || state === 'withdrawn',
     ).length;
-    const others = elsewhere === 0 ? '' : ` ${elsewhere} of other projects: --all-projects shows them.`;
+    const others = elsewhere === 0 ? '' : ` Other projects have ${elsewhere}: --all-projects shows them.`;
     context.stdout(`${kind} in "${project}".${others}\n`);
   });
 }

@@ -64,7 +64,7 @@ describe('lessons', () => {
     using home = telling();
     const here = { env: { HOME: home.path }, cwd: '/' };
     expect((await callHere(lessonsCommand, [], here)).stdout).toBe(
-      'No lesson is known in "/". 1 of other projects: --all-projects shows them.\n',
+      'No lesson is known in "/". Other projects have 1: --all-projects shows them.\n',
     );
     expect((await callHere(lessonsCommand, ['--withdrawn'], here)).stdout).toBe(
       'No lesson is withdrawn in "/".\n',
