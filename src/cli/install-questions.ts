@@ -116,7 +116,7 @@ async function askOthers(said: Said, { isFirst, paths }: Standing, context: CliC
     ...(asksHoldOut ? ['whether some lessons stay untold for a while, to measure if they help'] : []),
   ];
   if (topics.length === 0) return {};
-  const gate = `All of this is off until you choose it: ${topics.join('; ')}.\nChoose now?`;
+  const gate = `There is more to choose, all of it off for now: ${topics.join('; ')}.\nChoose now?`;
   const chooses = !isFirst || (await askYes(gate, 'no', context));
   const asks = async (question: string) => chooses && (await askYes(question, 'no', context));
   return {

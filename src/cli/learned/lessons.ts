@@ -76,16 +76,15 @@ function list(flags: ListFlags, context: CliContext): Promise<void> {
   return withState(context, 'list the lessons', ({ paths }) => {
     const scope = findScope(allProjects ? 'all' : flags.project, paths, context);
     const spellings = scope.kind === 'all' ? undefined : projectOfDirectory(scope.path).spellings;
-    const all = readLessons(spellings, paths, context);
-    const lessons = withdrawn ? all.filter(({ state }) => state === 'withdrawn') : all;
+    const lessonsOf = (projects: readonly string[] | undefined) =>
+      readLessons(projects, paths, context).filter(({ state }) => !withdrawn || state === 'withdrawn');
+    const lessons = lessonsOf(spellings);
     const project = scope.path;
     if (json) return printJson({ project, lessons }, context);
     if (lessons.length > 0) return print(lessons, project === null, context);
     const kind = withdrawn ? 'No lesson is withdrawn' : 'No lesson is known';
     if (project === null) return context.stdout(`${kind}.\n`);
-    const elsewhere = readLessons(undefined, paths, context).filter(
-      ({ state }) => !withdrawn || state === 'withdrawn',
-    ).length;
+    const elsewhere = lessonsOf(undefined).length;
     const others = elsewhere === 0 ? '' : ` Other projects have ${elsewhere}: --all-projects shows them.`;
     context.stdout(`${kind} in "${project}".${others}\n`);
   });
