@@ -1,0 +1,154 @@
+-- What a team shares, in a PostgreSQL of its own. History alone: facts are added, never changed or removed; what they come to
+-- is worked out by who reads them. A login is a person. Rights have two locks: a group role of the server, granted by whoever
+-- runs it, and a row in `members`, written by the team's owner.
+
+DO $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_member') THEN
+    CREATE ROLE self_generation_member NOLOGIN;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_reviewer') THEN
+    CREATE ROLE self_generation_reviewer NOLOGIN;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_owner') THEN
+    CREATE ROLE self_generation_owner NOLOGIN;
+  END IF;
+END $$;
+GRANT self_generation_member TO self_generation_reviewer;
+GRANT self_generation_reviewer TO self_generation_owner;
+
+-- `epoch`: another one means another server, or one that was set up anew. `key_check`: by which a member sees that the key is
+-- the team's; the key itself is on no server.
+CREATE TABLE self_generation.teams (
+  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name text NOT NULL UNIQUE CHECK (name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'),
+  key_check text NOT NULL CHECK (key_check ~ '^[0-9a-f]{64}$'),
+  epoch uuid NOT NULL DEFAULT gen_random_uuid(),
+  created_by name NOT NULL DEFAULT session_user,
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE self_generation.members (
+  team integer NOT NULL REFERENCES self_generation.teams (id),
+  login name NOT NULL,
+  role text NOT NULL CHECK (role IN ('member', 'reviewer', 'owner')),
+  added_by name NOT NULL DEFAULT session_user,
+  added_at timestamptz NOT NULL DEFAULT now(),
+  removed_at timestamptz,
+  PRIMARY KEY (team, login)
+);
+
+-- `id`: what the fact is, as a sum of its content or made for it, so that the same fact of an author is added once. `about`: the lesson or rule.
+-- `repository`: an HMAC under the team's key; all zeros for what is about none.
+CREATE TABLE self_generation.facts (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  team integer NOT NULL REFERENCES self_generation.teams (id),
+  author name NOT NULL DEFAULT session_user,
+  role text NOT NULL,
+  id text NOT NULL CHECK (id ~ '^[0-9a-f]{64}$'),
+  kind text NOT NULL CHECK (kind ~ '^[a-z-]{1,20}$'),
+  repository text NOT NULL CHECK (repository ~ '^[0-9a-f]{64}$'),
+  about text NOT NULL CHECK (about ~ '^[0-9a-f]{64}$'),
+  body jsonb NOT NULL CHECK (jsonb_typeof(body) = 'object' AND octet_length(body::text) <= 16384),
+  at timestamptz NOT NULL DEFAULT now(),
+  UNIQUE (team, author, id)
+);
+CREATE INDEX facts_pulled ON self_generation.facts (team, repository, seq);
+CREATE INDEX facts_about ON self_generation.facts (team, about, seq);
+
+-- The role of who is connected, in a team; NULL: in none. Of the session, whatever role it has taken on.
+CREATE FUNCTION self_generation.role_in(team_id integer) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+  SELECT role FROM self_generation.members
+  WHERE team = team_id AND login = session_user AND removed_at IS NULL
+$$;
+
+-- A reviewer by both locks.
+CREATE FUNCTION self_generation.may_review(team_id integer) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+  SELECT self_generation.role_in(team_id) IN ('reviewer', 'owner')
+    AND pg_has_role(session_user, 'self_generation_reviewer', 'MEMBER')
+$$;
+
+CREATE FUNCTION self_generation.may_own(team_id integer) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+  SELECT self_generation.role_in(team_id) = 'owner' AND pg_has_role(session_user, 'self_generation_owner', 'MEMBER')
+$$;
+
+CREATE FUNCTION self_generation.has_shared(team_id integer, lesson text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+  SELECT EXISTS (
+    SELECT FROM self_generation.facts
+    WHERE team = team_id AND about = lesson AND author = session_user AND kind IN ('lesson', 'rule')
+  )
+$$;
+
+-- Who wrote a fact, in which role and when is the server's word, whatever a client says. One writer at a time: then the
+-- numbers are in the order in which they become visible, and who reads from a number on misses none.
+CREATE FUNCTION self_generation.wait_for_writers() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('self_generation.facts'));
+  RETURN NULL;
+END $$;
+CREATE TRIGGER facts_in_order BEFORE INSERT ON self_generation.facts
+  FOR EACH STATEMENT EXECUTE FUNCTION self_generation.wait_for_writers();
+
+CREATE FUNCTION self_generation.stamp_fact() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+  NEW.author := session_user;
+  NEW.role := COALESCE(self_generation.role_in(NEW.team), 'none');
+  NEW.at := now();
+  RETURN NEW;
+END $$;
+CREATE TRIGGER facts_stamped BEFORE INSERT ON self_generation.facts
+  FOR EACH ROW EXECUTE FUNCTION self_generation.stamp_fact();
+
+CREATE FUNCTION self_generation.refuse_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+  RAISE EXCEPTION '% is history: rows are added, never changed or removed', TG_TABLE_NAME USING ERRCODE = '42501';
+END $$;
+CREATE TRIGGER facts_are_history BEFORE UPDATE OR DELETE OR TRUNCATE ON self_generation.facts
+  FOR EACH STATEMENT EXECUTE FUNCTION self_generation.refuse_change();
+
+-- Who makes a team owns it.
+CREATE FUNCTION self_generation.own_team() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  INSERT INTO self_generation.members (team, login, role) VALUES (NEW.id, session_user, 'owner');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER teams_owned AFTER INSERT ON self_generation.teams
+  FOR EACH ROW EXECUTE FUNCTION self_generation.own_team();
+
+ALTER TABLE self_generation.teams ENABLE ROW LEVEL SECURITY;
+ALTER TABLE self_generation.members ENABLE ROW LEVEL SECURITY;
+ALTER TABLE self_generation.facts ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY teams_seen ON self_generation.teams FOR SELECT USING (self_generation.role_in(id) IS NOT NULL);
+CREATE POLICY teams_made ON self_generation.teams FOR INSERT WITH CHECK (created_by = session_user);
+
+CREATE POLICY members_seen ON self_generation.members FOR SELECT USING (self_generation.role_in(team) IS NOT NULL);
+CREATE POLICY members_added ON self_generation.members FOR INSERT
+  WITH CHECK (self_generation.may_own(team) AND added_by = session_user);
+CREATE POLICY members_changed ON self_generation.members FOR UPDATE
+  USING (self_generation.may_own(team)) WITH CHECK (self_generation.may_own(team));
+
+CREATE POLICY facts_seen ON self_generation.facts FOR SELECT USING (self_generation.role_in(team) IS NOT NULL);
+-- Withdrawing what others share, and restoring, is for reviewers; a contradiction is what a member's own log measured.
+CREATE POLICY facts_added ON self_generation.facts FOR INSERT WITH CHECK (
+  self_generation.role_in(team) IS NOT NULL AND author = session_user
+  AND CASE kind
+    WHEN 'withdraw' THEN self_generation.may_review(team) OR self_generation.has_shared(team, about)
+    WHEN 'restore' THEN self_generation.may_review(team)
+    ELSE true
+  END
+);
+
+GRANT USAGE ON SCHEMA self_generation TO self_generation_member;
+GRANT SELECT ON self_generation.teams, self_generation.members, self_generation.facts TO self_generation_member;
+GRANT INSERT (team, id, kind, repository, about, body) ON self_generation.facts TO self_generation_member;
+GRANT INSERT (name, key_check) ON self_generation.teams TO self_generation_owner;
+GRANT INSERT (team, login, role), UPDATE (role, removed_at) ON self_generation.members TO self_generation_owner;
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA self_generation FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION self_generation.role_in(integer), self_generation.may_review(integer),
+  self_generation.may_own(integer), self_generation.has_shared(integer, text) TO self_generation_member;
