@@ -3,6 +3,8 @@ import { HOT_HOOK, type HookCall, hookProcess } from './hooks/hook-process.ts';
 
 /** Not in the hooks' own table below: what stands there, everything else that is loaded later loads as well. */
 const loadCommands = () => import('./cli/run.ts');
+const loadServer = () => import('./database/postgres.ts');
+const runCommands = () => loadCommands().then(({ runCli }) => runCli(words, loadServer));
 const chunks = {
   writePath: () => import('./hooks/write-path.ts'),
   errorSearch: () => import('./lessons/store/error-search.ts'),
@@ -13,12 +15,12 @@ const chunks = {
   waiter: () => import('./runs/delivery/hook-delivery.ts'),
 };
 const words = process.argv.slice(2);
+const line = words.join(' ');
 /** A hook that the user has applied: `hook applied ID`. */
-const isOfUser =
-  words[0] === 'hook' && words.length === 3 && (words[1] === 'applied' || words[1] === 'script');
+const isOfUser = words.length === 3 && /^hook (applied|script) /.test(line);
 
 /** The program's own name is no hook's: nothing has to be loaded to know that. */
-const OWN_NAME = /^self-generation(?:\.exe)?$/;
+const OWN_NAME = /^self-generation(\.exe)?$/;
 
 async function hookNameOf(calledAs: string): Promise<string | undefined> {
   if (OWN_NAME.test(calledAs)) return undefined;
@@ -35,10 +37,8 @@ async function requestedHook(): Promise<Request | undefined> {
   // Whether there is such a hook is looked up while its input comes in; an option is none.
   if (words[0] === 'hook' && words.length <= 3 && !isOfUser)
     return words[1]?.startsWith('-') ? undefined : { name: words[1], caller: words[2], isSure: true };
-  const { argv0 } = process;
-  const name = await hookNameOf(
-    argv0.slice(argv0.lastIndexOf(process.platform === 'win32' ? '\\' : '/') + 1),
-  );
+  const calledAs = process.argv0.split(process.platform === 'win32' ? '\\' : '/').at(-1) as string;
+  const name = await hookNameOf(calledAs);
   if (name !== undefined) return { name, isSure: true };
   return words.length === 0 && !process.stdin.isTTY ? { name, isSure: false } : undefined;
 }
@@ -47,18 +47,18 @@ const hook = await requestedHook();
 if (hook) {
   const outcome = await hookProcess(hook, process.env, chunks);
   // At once: the input may still be open.
-  if (outcome === 'unknown') process.exit(await (await loadCommands()).runCli(words));
+  if (outcome === 'unknown') process.exit(await runCommands());
   if (outcome === 'done' || hook.isSure) process.exit();
 }
-const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
+const isCalled = (name: string, ...lengths: number[]) => words[0] === name && lengths.includes(words.length);
 if (isCalled('supervise', 3)) {
   const { renewHistory } = await import('./conversation/told-history.ts');
   await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words, renewHistory);
-} else if (isCalled('catch-up', 2) || isCalled('catch-up', 3))
-  (await import('./transcripts/catch-up-process.ts')).catchUpProcess(words, process.env);
+} else if (isCalled('catch-up', 2, 3))
+  await (await import('./transcripts/catch-up-process.ts')).catchUpProcess(words, process.env, loadServer);
 else if (isOfUser) {
   await (await import('./suggestions/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
   process.exit(0);
-} else if (isCalled('mcp', 1) || (isCalled('mcp', 2) && words[1] === '--knowledge'))
+} else if (/^mcp( --knowledge)?$/.test(line))
   await (await import('./mcp/serve.ts')).serveMcp(words.length === 1);
-else process.exitCode = await (await loadCommands()).runCli(words);
+else process.exitCode = await runCommands();

@@ -166,6 +166,25 @@ export function proofOf(rows: readonly LedgerRow[], situation: Situation): Proof
   };
 }
 
+/** What a person's ledger says, as counts that can be added to those of others; see {@link teamEvidence}. */
+export function memberEvidence(rows: readonly LedgerRow[]) {
+  const failed = ofChannel('start', rows).filter(hasFailed).filter(counts);
+  const groups = Map.groupBy(failed, ({ kind, holdPercent }) => `${kind} ${holdPercent}`);
+  const tallies = [...groups.values()].map((those) => {
+    const { kind, holdPercent } = those[0] as LedgerRow;
+    const held = those.filter(({ isHeld }) => isHeld).length;
+    return { kind, holdPercent, held, told: those.length - held };
+  });
+  const found = cure(episodesOf(ofChannel('failure', rows)));
+  const { episodes, evidence, harm } = found;
+  const cures = [{ kind: 'all', episodes, logEvidence: logOf(evidence), logHarm: logOf(harm) }];
+  return { tallies, cures: episodes === 0 ? [] : cures };
+}
+
+/** Neither infinite nor without end as a decimal. */
+const LOG_MAX = 700;
+const logOf = (evidence: number): number => Math.max(-LOG_MAX, Math.min(LOG_MAX, Math.log(evidence)));
+
 const hasFailed = ({ failedAt }: LedgerRow): boolean => failedAt !== null;
 const counts = ({ holdPercent }: LedgerRow): boolean => holdPercent > 0;
 

@@ -11,6 +11,7 @@ import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { type Config, loadConfig } from '../settings/hook-settings.ts';
 import { isRecorded, type KnownProject, listProjects } from '../setup/inspect-store.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
+import type { ConnectServer } from '../team/membership.ts';
 import { nearest } from './terminal/nearest.ts';
 import { type Problem, problemJson } from './terminal/problem.ts';
 
@@ -54,6 +55,8 @@ export type CliContext = {
   readonly setExitCode: (code: number) => void;
   readonly now: () => Date;
   readonly cwd: string;
+  /** Connects to a team's server; what that takes is loaded only then. */
+  readonly connectServer: ConnectServer;
 };
 
 /** The name of the program, as it is called. */

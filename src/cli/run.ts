@@ -12,6 +12,7 @@ import { thisProcess } from '../runs/world.ts';
 import { skillPlaces } from '../suggestions/model/skill-files.ts';
 import { becomeLongLived, currentDirectory } from '../system/process-identity.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
+import type { ConnectServer, LoadServer } from '../team/membership.ts';
 import { exploreCommand } from './agents/explore.ts';
 import { planCommand } from './agents/plan.ts';
 import { analyzeCommand } from './analyze.ts';
@@ -37,6 +38,7 @@ import { statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 import { applyCommand, dismissCommand, undoCommand } from './suggestions/decide.ts';
 import { suggestionsCommand } from './suggestions/suggestions.ts';
+import { teamCommand } from './team/team.ts';
 import { askOnTerminal, confirmOnTerminal } from './terminal/ask.ts';
 import { asksForJson } from './terminal/problem.ts';
 import { cutToWidth, wrapped } from './terminal/width.ts';
@@ -58,7 +60,7 @@ ${exitCodes([0, 1, 2, 3, 4, 5]).slice(0, -1)}; of what was waited for:
 6 timed out or done in part, 7 stopped, 8 goes on, 130 interrupted by Ctrl-C.`;
 
 /** The commands for a person. Returns the exit code; nothing below this ends the process. */
-export async function runCli(words: readonly string[]): Promise<number> {
+export async function runCli(words: readonly string[], loadServer: LoadServer): Promise<number> {
   becomeLongLived();
   // Failed writes to stdout are reported below; those to stderr cannot be reported anywhere.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -67,7 +69,8 @@ export async function runCli(words: readonly string[]): Promise<number> {
   const setExitCode = (code: number) => {
     exitCode = code;
   };
-  const context = processContext(output, setExitCode, asksForJson(words));
+  const connectServer: ConnectServer = async (address) => await (await loadServer()).connectServer(address);
+  const context = processContext({ output, setExitCode, connectServer }, asksForJson(words));
   await parseTold(program(context), words, context);
   const failure = await output.failure();
   // `doctor | head` closes the pipe early, which is no failure.
@@ -77,6 +80,11 @@ export async function runCli(words: readonly string[]): Promise<number> {
   context.stderr(`error: Cannot write to standard output: ${reasonOf(failure)}. ${advice}.\n`);
   return EXIT.failed;
 }
+
+/** What comes in from outside of the commands. */
+type Outside = Pick<CliContext, 'setExitCode' | 'connectServer'> & {
+  readonly output: ReturnType<typeof watchedOutput>;
+};
 
 /** Runs what the words call for; whatever else fails than a command that has said so itself is told here. */
 async function parseTold(command: Command, words: readonly string[], context: CliContext): Promise<void> {
@@ -123,6 +131,7 @@ const COMMANDS: readonly ((context: CliContext) => Command)[] = [
     lessonsCommand,
     proofCommand,
     configCommand,
+    teamCommand,
     completionsCommand,
     mcpCommand,
     hookCommand,
@@ -140,11 +149,7 @@ export function program(context: CliContext): Command {
   return root.addCommand(completeCommand(context), { hidden: true });
 }
 
-function processContext(
-  output: ReturnType<typeof watchedOutput>,
-  setExitCode: (code: number) => void,
-  isJson: boolean,
-): CliContext {
+function processContext({ output, setExitCode, connectServer }: Outside, isJson: boolean): CliContext {
   const { env, stdout, stderr } = process;
   const fitted = (text: string, { isTTY, columns }: NodeJS.WriteStream) =>
     isTTY && !isJson ? wrapped(text, columns || Number.POSITIVE_INFINITY) : text;
@@ -170,6 +175,7 @@ function processContext(
       return () => void process.off('SIGINT', act);
     },
     executablePath: process.execPath,
+    connectServer,
     isCompiled: Bun.isStandaloneExecutable,
     colours: pc.createColors(wantsColour(env, stdout.isTTY === true)),
     isInteractive: process.stdin.isTTY === true && stdout.isTTY === true,
@@ -306,6 +312,7 @@ function contextOf(
     agentMark: () => agentMark(ofSession),
     setExitCode: () => {},
     now: () => now,
+    connectServer: () => Promise.reject(new Error('a prompt reaches no server')),
   };
 }
 

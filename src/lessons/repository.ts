@@ -34,6 +34,15 @@ function repositoryOf(directory: string, env: Environment): string | undefined {
   return createHash('sha256').update([remote, root, prefix].join('\n')).digest('hex');
 }
 
+/** The remote of a project in one spelling, with its place below the repository's root; undefined without one. */
+export function remoteOf(directory: string, env: Environment): string | undefined {
+  const git = gitAt(directory, env);
+  const prefix = git?.('rev-parse', '--show-prefix');
+  if (git === undefined || prefix === undefined) return undefined;
+  const remote = remoteName(git('config', '--local', '--get-regexp', '^remote\\..*\\.url$') ?? '', directory);
+  return remote === undefined || prefix === '' ? remote : `${remote} ${prefix.replace(/\/$/, '')}`;
+}
+
 /** `origin`, or the only one there is, in one spelling: `git@host:a/b.git` is `https://host/a/b`. */
 export function remoteName(listing: string, directory: string): string | undefined {
   // Of a remote with several addresses the first.

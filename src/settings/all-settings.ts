@@ -21,8 +21,15 @@ import {
   takeSection,
   takeSetting,
 } from './run-settings.ts';
+import { TEAM_SETTINGS } from './team-settings.ts';
 
-const SETTINGS = { ...HOOK_SETTINGS, ...RUN_SETTINGS, ...CONVERSATION_SETTINGS, ...PRUNE_SETTINGS };
+const SETTINGS = {
+  ...HOOK_SETTINGS,
+  ...RUN_SETTINGS,
+  ...CONVERSATION_SETTINGS,
+  ...PRUNE_SETTINGS,
+  ...TEAM_SETTINGS,
+};
 
 /** A field that was not taken as it stands: where, what was found, what is used instead. */
 export type ConfigProblem = { readonly key: string; readonly found: unknown; readonly message: string };

@@ -5,7 +5,7 @@ import { parseJson } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
 import type { Server } from '../database/postgres.ts';
 import { readServerAddress, type ServerAddress } from '../database/server-address.ts';
-import { writeFileAtomic } from '../system/atomic-file.ts';
+import { ensurePrivateDirectory, writeFileAtomic } from '../system/atomic-file.ts';
 import { readTextFile } from '../system/runtime-bun.ts';
 
 /** Of which team this machine's user is a member, and how its server is reached. */
@@ -16,8 +16,8 @@ export function teamPaths({ home, data }: StatePaths) {
     membership: `${home}/team.json`,
     /** The copy of what the team shares. It can be made anew from the server. */
     copy: `${data}/team.db`,
-    /** Decisions that the server has not confirmed yet, a file each. */
-    outbox: `${home}/team-outbox`,
+    /** Held while a sync runs. */
+    lock: `${data}/team-sync.lock`,
     /** How the last sync went. */
     lastSync: `${data}/team-sync.json`,
   };
@@ -31,6 +31,8 @@ const MEMBERSHIP = z.object({
   key: z.string().regex(/^[0-9a-f]{64}$/),
   /** The login, as the server knows this member. */
   login: z.string().min(1),
+  /** The repositories that this user shares: the remote's address in one spelling, and a project of it here. */
+  shared: z.array(z.object({ remote: z.string().min(1), project: z.string().min(1) })),
 });
 
 export type Membership = z.infer<typeof MEMBERSHIP>;
@@ -49,15 +51,15 @@ export function readMembership(paths: StatePaths): Membership | undefined {
 
 /** Keeps it, for its owner alone. */
 export function writeMembership(membership: Membership, paths: StatePaths): void {
+  ensurePrivateDirectory(paths.home);
   writeFileAtomic(teamPaths(paths).membership, `${JSON.stringify(membership, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Forgets the team: what came from it and waits for it goes. */
+/** Forgets the team: what waits for an answer, and the copy of what it shares. */
 export function removeMembership(paths: StatePaths): void {
-  const { membership, copy, outbox, lastSync } = teamPaths(paths);
-  for (const file of [membership, copy, `${copy}-wal`, `${copy}-shm`, lastSync])
+  const { membership, copy, lastSync, lock } = teamPaths(paths);
+  for (const file of [membership, copy, `${copy}-wal`, `${copy}-shm`, lastSync, lock])
     rmSync(file, { force: true });
-  rmSync(outbox, { recursive: true, force: true });
 }
 
 /** By which a member sees that a key is the team's. */
@@ -74,8 +76,11 @@ function keyed(key: string, text: string): string {
   return createHmac('sha256', Buffer.from(key, 'hex')).update(text).digest('hex');
 }
 
-/** Loads what talks to a server, which is no part of what every command loads. */
+/** Connects to a server. What that takes is no part of what every command loads. */
 export type ConnectServer = (address: ServerAddress) => Promise<Server>;
+
+/** Loads that. */
+export type LoadServer = () => Promise<{ readonly connectServer: ConnectServer }>;
 
 /** Connects to the team's server. @throws Error that says why not. */
 export async function openTeamServer(

@@ -16,6 +16,8 @@ import { isEnabled, loadConfig } from '../settings/hook-settings.ts';
 import { ensurePrivateDirectory } from '../system/atomic-file.ts';
 import { logHookFailure } from '../system/failure-log.ts';
 import type { FoundFile } from '../system/files.ts';
+import { syncInBackground } from '../team/background-sync.ts';
+import type { LoadServer } from '../team/membership.ts';
 import { importSessions, sessionsThere } from './client-sessions.ts';
 import { progressInDatabase, readPlace } from './imports-store.ts';
 import { PastContexts, readSession, SessionImport, takingTurns } from './session-import.ts';
@@ -27,10 +29,14 @@ const SESSION = /^([a-z]+)#([\w-]+)$/;
 
 /**
  * The process behind `catch-up TRANSCRIPT_PATH|CLIENT#SESSION_ID [PROJECT_PATH]`: reads what hooks have left of one session,
- * while nobody waits, learns from the whole project, and looks of which repository it is a clone. One for each session at
- * a time. Never throws; its failures stand in the hooks' log.
+ * while nobody waits, learns from the whole project, looks of which repository it is a clone, and syncs with the user's team.
+ * One for each session at a time. Never throws; its failures stand in the hooks' log.
  */
-export function catchUpProcess([, session = '', project]: readonly string[], env: Environment): void {
+export async function catchUpProcess(
+  [, session = '', project]: readonly string[],
+  env: Environment,
+  loadServer: LoadServer,
+): Promise<void> {
   const paths = statePaths(env, process.platform);
   if (paths === undefined || env.SELF_GENERATION_INTERNAL === '1' || !isEnabled(loadConfig(paths))) return;
   process.umask(PRIVATE_UMASK);
@@ -50,6 +56,7 @@ export function catchUpProcess([, session = '', project]: readonly string[], env
   } catch (error) {
     logHookFailure('catch-up', String(error), paths, new Date());
   }
+  await syncInBackground(paths, env, loadServer);
 }
 
 type World = { readonly paths: StatePaths; readonly env: Environment };

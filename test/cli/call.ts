@@ -3,6 +3,7 @@ import { type Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import type { CliContext } from '../../src/cli/context.ts';
 import { asksForJson } from '../../src/cli/terminal/problem.ts';
+import { connectServer } from '../../src/database/postgres.ts';
 import type { Home } from '../support/home.ts';
 import { type ProcessResult, runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
@@ -54,6 +55,7 @@ export async function callHere(
     },
     now: () => new Date('2026-11-20T09:47:09.123Z'),
     cwd: '/',
+    connectServer: (address) => connectServer(address),
     ...changes,
   };
   try {

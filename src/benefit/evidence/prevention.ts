@@ -115,8 +115,9 @@ function likeliest(tallies: readonly Tally[]): number | null {
   return Math.exp(low);
 }
 
-/** What counted events say; see {@link prevention}. */
-export function preventionOf(tallies: readonly Tally[]): Prevention {
+/** What counted events say, in whatever order they were counted; see {@link prevention}. */
+export function preventionOf(counted: readonly Tally[]): Prevention {
+  const tallies = counted.toSorted((left, right) => left.p - right.p);
   const sum = (count: (tally: Tally) => number) => tallies.reduce((total, tally) => total + count(tally), 0);
   const [held, told] = [sum((tally) => tally.held), sum((tally) => tally.told)];
   const { helps, harms } = logEvidence(tallies);

@@ -9,6 +9,7 @@ import { locate, type Place } from '../../setup/manifest.ts';
 import { planLesson, planUndo, type UndoPlan } from '../../suggestions/apply.ts';
 import { carryOut, filesOf, listApplied, readAppliedLesson } from '../../suggestions/decide.ts';
 import { describeDeclaration, type Suggestion } from '../../suggestions/model/suggestion.ts';
+import { planTeamLesson, takeBackTeamLesson } from '../../team/decide.ts';
 import {
   agree,
   type CliContext,
@@ -112,8 +113,10 @@ async function applyFiles(report: DecisionReport, flags: ApplyFlags, state: CliS
 /** From then on agents are told it when its error happens, and sub-agents of its project when they start. */
 async function applyLesson(report: DecisionReport, { paths }: CliState): Promise<void> {
   const { suggestion, context } = report;
-  const { text, details, project, projectPath } = suggestion;
-  const plan = planLesson(suggestion);
+  const { id, text, details, project, projectPath, origin } = suggestion;
+  const ofTeam = origin === 'team' ? await planTeamLesson(id, projectPath, paths) : undefined;
+  const planned = planLesson(suggestion);
+  const plan = ofTeam === undefined || planned.kind === 'refused' ? planned : { ...planned, ...ofTeam };
   report.sayHeading();
   const error = shownLine(details.lesson?.said ?? '');
   report.say(`Agents in ${shownLine(project)} are told this, for "${error}":\n${visible(text)}\n\n`);
@@ -124,8 +127,13 @@ async function applyLesson(report: DecisionReport, { paths }: CliState): Promise
   const verdict = { kind: 'applied', applied: plan.applied } as const;
   const event = { scope: 'project', project, projectPath } as const;
   carryOut({ suggestion, verdict, change: NO_CHANGE, event, store: plan.store }, paths, context.now());
-  report.sayApplied('agents are told from now on.');
-  report.end('applied');
+  const isToldNow = ofTeam?.kind !== 'ready' || ofTeam.isToldNow;
+  report.sayApplied(
+    isToldNow
+      ? 'agents are told from now on.'
+      : 'agents are told once those whose word counts accept it too.',
+  );
+  report.end('applied', { isToldNow });
 }
 
 type DismissFlags = Flags & { readonly why?: string };
@@ -194,7 +202,11 @@ async function undo(report: DecisionReport, { paths }: CliState): Promise<void> 
   report.keepFromAgent();
   report.showChange(plan);
   if (diffOf(plan.change) !== '') await report.agree('Take this back?', 'take this back');
-  const store = lesson && ((_ts: string, db: Db) => takeBackLesson(lesson, db));
+  const takeBack = suggestion.origin === 'team' ? await takeBackTeamLesson(suggestion.id, paths) : undefined;
+  const store =
+    lesson &&
+    ((_ts: string, db: Db) =>
+      takeBack === undefined ? takeBackLesson(lesson, db) : takeBack(suggestion.projectPath, db));
   const verdict = { kind: 'undone' } as const;
   carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
   report.say(

@@ -127,7 +127,8 @@ CREATE TABLE IF NOT EXISTS spool_taken (
 ) WITHOUT ROWID;
 
 -- What the analysis proposed and what became of it. `text` is what would be applied: a rule, a skill's instructions, a
--- hook's code. `origin` is 'analysis' for our own, 'cache' for what another implementation left in analysis_cache.
+-- hook's code. `origin` is 'analysis' for our own, 'cache' for what another implementation left in analysis_cache, 'team' for what a
+-- member of the user's team shares.
 CREATE TABLE IF NOT EXISTS suggestions (
   id TEXT PRIMARY KEY,
   ts TEXT NOT NULL,

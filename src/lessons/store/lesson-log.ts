@@ -1,7 +1,7 @@
 import { isRecord, type Json, parseJson, readString } from '../../core/guards.ts';
 import type { Db } from '../../database/connection.ts';
 import { isForgotten } from '../../database/forgotten-errors.ts';
-import type { Row } from '../../database/sqlite.ts';
+import { type Row, recordIn } from '../../database/sqlite.ts';
 import { isInformative } from '../errors/normalize-error.ts';
 import type { Noise } from '../failure.ts';
 import type { ErrorGroup, Lesson, LogEntry, Outcome } from '../lesson.ts';
@@ -112,7 +112,7 @@ export function saveLearnt(
 ): void {
   for (const group of groups) {
     if (!isInformative(group.key) || isForgotten(group.key, db)) continue;
-    const sql = 'SELECT id, resolved_by, state FROM error_kb WHERE error_normalized = ? AND project_path = ?';
+    const sql = `SELECT id, resolved_by, state, evidence FROM error_kb WHERE error_normalized = ? AND project_path = ?`;
     const known = db.sqlite.get(sql, group.key, projectPath);
     if (known?.state === 'withdrawn' || known?.state === 'doubted') continue;
     if (scope === 'project' && known !== undefined) saveState(group, known, projectPath, db);
@@ -128,7 +128,8 @@ const SPEAK_AGAINST =
 
 function saveState(group: ErrorGroup, known: Row, projectPath: string, db: Db): void {
   const { key, sessions, isOpen, lesson } = group;
-  const isTold = known.resolved_by === 'lesson';
+  // What a team taught, this log need not show: its own lesson takes that one's place, once there is one.
+  const isTold = known.resolved_by === 'lesson' && recordIn(known.evidence).team === undefined;
   const isContradicted = lesson === null && (isTold || known.state === 'contradicted');
   const state = isContradicted ? 'contradicted' : isOpen ? 'open' : 'solved';
   if (isContradicted && isTold) {

@@ -156,7 +156,7 @@ function readSuggestion(row: Row): Suggestion | undefined {
     lastTs: String(row.last_ts),
     project: String(row.project),
     projectPath: String(row.project_path),
-    origin: row.origin === 'cache' ? 'cache' : 'analysis',
+    origin: row.origin === 'cache' || row.origin === 'team' ? row.origin : 'analysis',
     type,
     status,
     summary: String(row.summary),

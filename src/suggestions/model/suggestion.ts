@@ -47,8 +47,8 @@ export type Suggestion = Proposal & {
   /** `all` for suggestions that are not about one project; then the path is empty. */
   readonly project: string;
   readonly projectPath: string;
-  /** `cache`: found in analysis_cache, left there by another implementation. */
-  readonly origin: 'analysis' | 'cache';
+  /** `cache`: found in analysis_cache, left there by another implementation. `team`: a member of the user's team shares it. */
+  readonly origin: 'analysis' | 'cache' | 'team';
   readonly status: SuggestionStatus;
   readonly decidedTs: string | null;
   readonly why: string | null;

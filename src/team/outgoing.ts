@@ -1,0 +1,165 @@
+import { getProjectName } from '../core/project.ts';
+import type { Withdrawal } from '../lessons/store/withdrawals.ts';
+import { bodyOf, contentId, idOf, type LessonBody, type NewFact } from './model/fact.ts';
+import type { Known } from './store/copy.ts';
+import { isByTeam, type LocalLesson, type TeamDecision } from './store/knowledge.ts';
+
+/** What leaves this machine for a repository that its user shares: decided as values, nothing is sent here. */
+
+/** What is known here of a repository. */
+export type Local = {
+  readonly repository: string;
+  readonly projects: readonly string[];
+  readonly lessons: readonly LocalLesson[];
+  readonly rules: readonly string[];
+  readonly withdrawals: readonly Withdrawal[];
+  readonly decisions: readonly TeamDecision[];
+};
+
+/** What the team knows already, as its copy here has it. */
+export type Sent = {
+  /** Ids of this member's facts. */
+  readonly ids: ReadonlySet<string>;
+  readonly knownOf: (about: string) => Known | undefined;
+  readonly knownByPrefix: (prefix: string) => Known | undefined;
+  /** In how many sessions this member has said so far that it helped. */
+  readonly sessionsOf: (about: string) => number;
+  /** How often this member has given a verdict on it. */
+  readonly verdictsOn: (about: string) => number;
+  /** Whether this member takes part in the repository, and how often that was said either way. */
+  readonly part: { readonly takesPart: boolean; readonly said: number };
+};
+
+export type Outgoing = {
+  readonly facts: readonly NewFact[];
+  /** Lessons that stay: a path outside of the repository is in them, or nothing is left without what must not leave. */
+  readonly keptBack: readonly string[];
+};
+
+/** A lesson as the team would have it; undefined when it must not leave this machine. */
+export function sharedForm(lesson: LocalLesson, repository: string) {
+  const { key, said, remedy, support, projectPath } = lesson;
+  const inside = JSON.parse(JSON.stringify({ key, said, remedy }), (_name, value) =>
+    typeof value === 'string' ? insideProject(value, projectPath) : value,
+  ) as Pick<LessonBody, 'key' | 'said' | 'remedy'>;
+  const body = bodyOf('lesson', { ...inside, ...support });
+  if (body === undefined || [body.key, body.said, ...Object.values(body.remedy)].some(leadsOutside))
+    return undefined;
+  return { body, about: contentId({ kind: 'lesson', repository, body }) };
+}
+
+/** The project's own path is nobody else's: what lies below it is named from there. */
+function insideProject(text: string, projectPath: string): string {
+  if (projectPath === '') return text;
+  return text
+    .replaceAll(`${projectPath}/`, '')
+    .replaceAll(`${projectPath}\\`, '')
+    .replaceAll(projectPath, getProjectName(projectPath));
+}
+
+/** A path from a root or a home, on any system; what devices are called and addresses of the web are none. */
+const OUTSIDE =
+  /(?<![\w:/.<>*\])}-])(?:~[\w-]*\/|\/(?!dev\/(?:null|stdin|stdout|stderr|tty)\b|\/)[\w.@~-]+\/[\w.@~-])|(?<![\w/])[A-Za-z]:\\|(?<![\w\\])\\\\[\w.-]+\\|\bfile:\/\//;
+
+/** Whether a text names a place outside of the repository. */
+export function leadsOutside(text: string): boolean {
+  return OUTSIDE.test(text);
+}
+
+/** A lesson that is seen in so many times more sessions than was said is worth a word. */
+const GROWTH = 2;
+
+/** All that the team is to be told, of which it knows nothing yet. */
+export function outgoing(local: Local, sent: Sent): Outgoing {
+  const { repository } = local;
+  const facts: NewFact[] = [];
+  const keptBack: string[] = [];
+  if (!sent.part.takesPart) facts.push(partFact(repository, true, sent.part.said));
+  for (const lesson of local.lessons) {
+    if (lesson.fromTeam !== undefined) continue;
+    const shared = sharedForm(lesson, repository);
+    if (shared === undefined) {
+      keptBack.push(lesson.said);
+      continue;
+    }
+    const { body, about } = shared;
+    const said = sent.sessionsOf(about);
+    if (!sent.ids.has(about)) facts.push({ id: about, about, repository, kind: 'lesson', body });
+    else if (body.sessions >= said * GROWTH) {
+      const { sessions, failed, helped } = body;
+      const id = idOf('support', about, sessions);
+      if (!sent.ids.has(id))
+        facts.push({ id, about, repository, kind: 'support', body: { sessions, failed, helped } });
+    }
+  }
+  for (const rule of local.rules) {
+    const body = bodyOf('rule', { text: rule });
+    if (body === undefined || leadsOutside(body.text)) {
+      keptBack.push(rule);
+      continue;
+    }
+    const about = contentId({ kind: 'rule', repository, body });
+    if (!sent.ids.has(about)) facts.push({ id: about, about, repository, kind: 'rule', body });
+  }
+  facts.push(...withdrawn(local, sent), ...decided(local, sent));
+  return { facts: unique(facts), keptBack };
+}
+
+/** Says that this member takes part in a repository, or does not any more. `said`: how often it was said before. */
+export function partFact(repository: string, takesPart: boolean, said: number): NewFact {
+  const id = idOf('part', repository, takesPart, said);
+  return { id, about: id, repository, kind: 'part', body: { takesPart } };
+}
+
+/** What was withdrawn here by a person, or by what the log has shown. What a file's absence withdrew may be a branch. */
+function withdrawn({ repository, withdrawals }: Local, sent: Sent): NewFact[] {
+  return withdrawals.flatMap(({ resolution, key, said, reason, detail, ts, project }): NewFact[] => {
+    if ((reason !== 'user' && reason !== 'contradiction') || isByTeam(detail)) return [];
+    const lesson = lessonIn({ resolution, key, said, project });
+    const shared = lesson && sharedForm(lesson, repository);
+    const known = shared && sent.knownOf(shared.about);
+    if (shared === undefined || known === undefined || known.withdrawn !== null) return [];
+    if (reason === 'user' && !known.isMine) return [];
+    const kind = known.isMine ? 'withdraw' : 'contradicted';
+    const id = idOf(kind, shared.about, ts);
+    const body = bodyOf(kind, { reason: detail });
+    if (sent.ids.has(id) || body === undefined) return [];
+    return [{ id, about: shared.about, repository, kind, body }];
+  });
+}
+
+type Told = Pick<Withdrawal, 'resolution' | 'key' | 'said' | 'project'>;
+
+function lessonIn({ resolution, key, said, project }: Told): LocalLesson | undefined {
+  const remedy = bodyOf('lesson', { ...NOTHING, key, said, remedy: JSON.parse(resolution) })?.remedy;
+  const summary = summaryIn(resolution);
+  const found = remedy ?? (summary === undefined ? undefined : ({ kind: 'words', summary } as const));
+  return (
+    found && { row: 0, projectPath: project, key, said, remedy: found, support: NOTHING, fromTeam: undefined }
+  );
+}
+
+const NOTHING = { sessions: 1, failed: 0, helped: 0 };
+
+function summaryIn(resolution: string): string | undefined {
+  const { summary } = JSON.parse(resolution) as { summary?: unknown };
+  return typeof summary === 'string' ? summary : undefined;
+}
+
+/** What this user has decided on what others share, and what was taken back. */
+function decided({ repository, decisions }: Local, sent: Sent): NewFact[] {
+  return decisions.flatMap(({ prefix, status, why }): NewFact[] => {
+    const known = sent.knownByPrefix(prefix);
+    const accepts = status === 'open' ? null : status === 'applied';
+    if (known === undefined || known.ownOpinion === accepts) return [];
+    const body = bodyOf('verdict', { accepts, why });
+    const id = idOf('verdict', known.about, accepts, sent.verdictsOn(known.about));
+    return body === undefined || sent.ids.has(id)
+      ? []
+      : [{ id, about: known.about, repository, kind: 'verdict', body }];
+  });
+}
+
+function unique(facts: readonly NewFact[]): NewFact[] {
+  return [...new Map(facts.map((fact) => [fact.id, fact])).values()];
+}

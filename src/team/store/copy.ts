@@ -1,0 +1,354 @@
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { parseJson } from '../../core/guards.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
+import { openForWriting, switchToWal } from '../../database/db.ts';
+import { type Row, type Sqlite, sqliteErrorCode, textIn } from '../../database/sqlite.ts';
+import type { Trust } from '../../settings/team-settings.ts';
+import { teamPaths } from '../membership.ts';
+import { type Fact, readFact, type StoredFact } from '../model/fact.ts';
+import { isAccepted, participantsIn, type Standing, standingOf } from '../model/standing.ts';
+
+/** This machine's copy of what the team shares: the facts of its own repositories, and what they come to. */
+
+const VERSION = 1;
+const BUSY_TIMEOUT_MS = 5_000;
+
+const SCHEMA = `
+  CREATE TABLE facts (
+    seq INTEGER PRIMARY KEY,
+    author TEXT NOT NULL,
+    role TEXT NOT NULL,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    repository TEXT NOT NULL,
+    about TEXT NOT NULL,
+    body TEXT NOT NULL,
+    at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX facts_about ON facts (about, seq);
+  CREATE UNIQUE INDEX facts_once ON facts (author, id);
+  CREATE INDEX facts_part ON facts (repository, seq) WHERE kind = 'part';
+  -- One row for each lesson and rule. harm: why it is offered to nobody. handled: what it comes to has been done here.
+  CREATE TABLE standings (
+    about TEXT PRIMARY KEY,
+    repository TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    authors INTEGER NOT NULL,
+    sessions INTEGER NOT NULL,
+    is_mine INTEGER NOT NULL,
+    own_opinion INTEGER,
+    is_accepted INTEGER NOT NULL,
+    withdrawn TEXT,
+    harm TEXT,
+    handled INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX standings_waiting ON standings (repository, authors DESC, sessions DESC)
+    WHERE is_mine = 0 AND own_opinion IS NULL AND is_accepted = 0 AND withdrawn IS NULL AND harm IS NULL;
+  CREATE INDEX standings_unhandled ON standings (repository) WHERE handled = 0;
+  CREATE TABLE cursors (repository TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  -- Under which conditions the standings were worked out: epoch, trust, login.
+  CREATE TABLE known (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+export type Copy = { readonly sqlite: Sqlite };
+
+/** Works with the copy, which is made where it is not there. */
+export async function withCopy<T>(paths: StatePaths, work: (copy: Copy) => T | Promise<T>): Promise<T> {
+  const sqlite = opened(teamPaths(paths).copy);
+  try {
+    return await work({ sqlite });
+  } finally {
+    sqlite.close();
+  }
+}
+
+function opened(file: string): Sqlite {
+  const sqlite = openForWriting(file, BUSY_TIMEOUT_MS);
+  try {
+    if (Number(sqlite.get('PRAGMA user_version')?.user_version) !== VERSION) {
+      switchToWal(sqlite);
+      sqlite.transaction(() => {
+        if (sqlite.get("SELECT 1 FROM sqlite_schema WHERE name = 'facts'") !== undefined) return;
+        sqlite.exec(SCHEMA);
+        sqlite.exec(`PRAGMA user_version = ${VERSION}`);
+      });
+    }
+    sqlite.exec('PRAGMA synchronous = NORMAL');
+    return sqlite;
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
+/** Whether an error says that the copy's file is damaged. */
+export function isDamage(error: unknown): boolean {
+  return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteErrorCode(error) ?? '');
+}
+
+/** Sets a damaged copy aside: all of it is on the server. Returns where it is now. */
+export function setCopyAside(paths: StatePaths, now: Date): string {
+  const { copy } = teamPaths(paths);
+  mkdirSync(paths.backups, { recursive: true, mode: 0o700 });
+  const aside = `${paths.backups}/team-${now.getTime().toString(36)}.db`;
+  for (const suffix of ['', '-wal', '-shm'])
+    if (existsSync(copy + suffix)) renameSync(copy + suffix, aside + suffix);
+  return aside;
+}
+
+/** Under what the copy's standings were worked out. */
+export function known(name: 'epoch' | 'trust' | 'login', { sqlite }: Copy): string | undefined {
+  return textIn(sqlite.get('SELECT value FROM known WHERE name = ?', name)?.value) ?? undefined;
+}
+
+/** Notes that; another value than before makes all standings stale. */
+export function note(name: 'epoch' | 'trust' | 'login', value: string, { sqlite }: Copy): void {
+  const sql =
+    'INSERT INTO known (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
+  sqlite.run(sql, name, value);
+}
+
+/** Forgets all that was pulled: the server is another one, or has lost what it had. */
+export function forgetFacts({ sqlite }: Copy): void {
+  sqlite.transaction(() => {
+    for (const table of ['facts', 'cursors', 'standings'] as const) sqlite.run(FORGET[table]);
+  });
+}
+
+const FORGET = {
+  facts: 'DELETE FROM facts',
+  cursors: 'DELETE FROM cursors',
+  standings: 'DELETE FROM standings',
+};
+
+/** Up to which number a repository's facts are here. */
+export function cursorOf(repository: string, { sqlite }: Copy): number {
+  return Number(sqlite.get('SELECT seq FROM cursors WHERE repository = ?', repository)?.seq ?? 0);
+}
+
+/** Whose eyes the standings are seen with. */
+export type Reader = { readonly me: string; readonly trust: Trust };
+
+/** Takes facts in and works out what they change, in one transaction with the number up to which they go. */
+export function takeIn(facts: readonly StoredFact[], repository: string, reader: Reader, copy: Copy): void {
+  const { sqlite } = copy;
+  const last = facts.at(-1)?.seq;
+  if (last === undefined) return;
+  sqlite.transaction(() => {
+    for (const fact of facts) {
+      const { seq, author, role, id, kind, about, body, at } = fact;
+      sqlite.run(
+        `INSERT OR IGNORE INTO facts (seq, author, role, id, kind, repository, about, body, at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...[seq, author, role, id, kind, repository, about, body, at],
+      );
+    }
+    sqlite.run(
+      `INSERT INTO cursors (repository, seq) VALUES (?, ?)
+       ON CONFLICT (repository) DO UPDATE SET seq = MAX(seq, excluded.seq)`,
+      ...[repository, last],
+    );
+    const isAboutAll = facts.some(({ kind }) => kind === 'part');
+    const stale = isAboutAll ? judged(repository, copy) : [];
+    work([...facts.map(({ about }) => about), ...stale], repository, reader, copy);
+  });
+}
+
+/** Works the standings of everything out again that somebody has an opinion on. */
+export function workAgain(repository: string, reader: Reader, copy: Copy): void {
+  copy.sqlite.transaction(() => work(judged(repository, copy), repository, reader, copy));
+}
+
+function judged(repository: string, { sqlite }: Copy): string[] {
+  const rows = sqlite.all(
+    "SELECT DISTINCT about FROM facts WHERE repository = ? AND kind = 'verdict'",
+    repository,
+  );
+  return rows.map(({ about }) => String(about));
+}
+
+function work(abouts: readonly string[], repository: string, { me, trust }: Reader, copy: Copy): void {
+  const { sqlite } = copy;
+  const parts = factsIn(
+    sqlite.all("SELECT * FROM facts WHERE repository = ? AND kind = 'part' ORDER BY seq", repository),
+  );
+  const asker = { me, trust, participants: participantsIn(parts) };
+  for (const about of new Set(abouts)) {
+    const standing = standingOn(about, copy);
+    if (standing === undefined) continue;
+    const { kind, authors, sessions, opinions, withdrawn } = standing;
+    const own = opinions.get(me)?.accepts;
+    sqlite.run(
+      `INSERT INTO standings (about, repository, kind, authors, sessions, is_mine, own_opinion, is_accepted, withdrawn)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (about) DO UPDATE SET authors = excluded.authors, sessions = excluded.sessions,
+         is_mine = excluded.is_mine, own_opinion = excluded.own_opinion, is_accepted = excluded.is_accepted,
+         withdrawn = excluded.withdrawn, handled = 0`,
+      ...[about, repository, kind, authors.length, sessions, authors.includes(me) ? 1 : 0],
+      own === undefined ? null : own ? 1 : 0,
+      isAccepted(standing, asker) ? 1 : 0,
+      withdrawn === null ? null : `${withdrawn.by}: ${withdrawn.reason}`,
+    );
+  }
+}
+
+/** What the facts about a lesson or rule come to; undefined where nobody shares it. */
+export function standingOn(about: string, { sqlite }: Copy): Standing | undefined {
+  return standingOf(factsIn(sqlite.all('SELECT * FROM facts WHERE about = ? ORDER BY seq', about)));
+}
+
+function factsIn(rows: readonly Row[]): Fact[] {
+  return rows.flatMap((row) => readFact(storedIn(row), parseJson) ?? []);
+}
+
+function storedIn(row: Row): StoredFact {
+  return {
+    seq: Number(row.seq),
+    author: String(row.author),
+    role: String(row.role),
+    id: String(row.id),
+    kind: String(row.kind),
+    repository: String(row.repository),
+    about: String(row.about),
+    body: String(row.body),
+    at: String(row.at),
+  };
+}
+
+/** The ids of an author's facts of a repository: what need not be sent again. */
+export function sentBy(author: string, { sqlite }: Copy): Set<string> {
+  return new Set(sqlite.all('SELECT id FROM facts WHERE author = ?', author).map(({ id }) => String(id)));
+}
+
+/** What a member has said so far: how often of a lesson's sessions and verdicts, and of taking part. */
+export function saidBy(author: string, repository: string, copy: Copy) {
+  const { sqlite } = copy;
+  const own = (about: string) =>
+    factsIn(sqlite.all('SELECT * FROM facts WHERE about = ? AND author = ? ORDER BY seq', about, author));
+  const parts = factsIn(
+    sqlite.all(
+      "SELECT * FROM facts WHERE repository = ? AND kind = 'part' AND author = ? ORDER BY seq",
+      ...[repository, author],
+    ),
+  );
+  return {
+    sessionsOf: (about: string) =>
+      Math.max(
+        0,
+        ...own(about).map((fact) =>
+          fact.kind === 'lesson' || fact.kind === 'support' ? fact.body.sessions : 0,
+        ),
+      ),
+    verdictsOn: (about: string) => own(about).filter(({ kind }) => kind === 'verdict').length,
+    part: { takesPart: participantsIn(parts).has(author), said: parts.length },
+  };
+}
+
+/** What is known of a lesson or rule without its facts. */
+export type Known = {
+  readonly about: string;
+  readonly kind: 'lesson' | 'rule';
+  readonly isMine: boolean;
+  /** Null: none. */
+  readonly ownOpinion: boolean | null;
+  readonly isAccepted: boolean;
+  /** Who and why; null: it is not withdrawn. */
+  readonly withdrawn: string | null;
+};
+
+function knownIn(row: Row): Known {
+  return {
+    about: String(row.about),
+    kind: row.kind === 'rule' ? 'rule' : 'lesson',
+    isMine: row.is_mine === 1,
+    ownOpinion: row.own_opinion === null ? null : row.own_opinion === 1,
+    isAccepted: row.is_accepted === 1,
+    withdrawn: textIn(row.withdrawn),
+  };
+}
+
+/** Of one lesson or rule; undefined where nobody shares it. */
+export function knownOf(about: string, { sqlite }: Copy): Known | undefined {
+  const row = sqlite.get('SELECT * FROM standings WHERE about = ?', about);
+  return row && knownIn(row);
+}
+
+/** Those whose beginning of the id this is. */
+export function knownByPrefix(prefix: string, { sqlite }: Copy): Known[] {
+  return sqlite
+    .all('SELECT * FROM standings WHERE about >= ? AND about < ? LIMIT 10', prefix, `${prefix}g`)
+    .map(knownIn);
+}
+
+/** What has changed and has not been done here yet, by id; noteHandled() takes it off. */
+export function unhandled(repository: string, limit: number, { sqlite }: Copy): Known[] {
+  const sql = 'SELECT * FROM standings WHERE repository = ? AND handled = 0 LIMIT ?';
+  return sqlite.all(sql, repository, limit).map(knownIn);
+}
+
+/** What they come to has been done here. */
+export function noteHandled(abouts: readonly string[], { sqlite }: Copy): void {
+  sqlite.run(
+    'UPDATE standings SET handled = 1 WHERE about IN (SELECT value FROM json_each(?))',
+    JSON.stringify(abouts),
+  );
+}
+
+/** Why it is offered to nobody. */
+export function noteHarm(about: string, harm: string, { sqlite }: Copy): void {
+  sqlite.run('UPDATE standings SET harm = ? WHERE about = ?', harm, about);
+}
+
+const WAITING =
+  'is_mine = 0 AND own_opinion IS NULL AND is_accepted = 0 AND withdrawn IS NULL AND harm IS NULL';
+
+/** What waits for this member's word, shared by most and seen most often first. */
+export function waiting(repository: string, limit: number, { sqlite }: Copy): Known[] {
+  const sql = `SELECT * FROM standings WHERE repository = ? AND ${WAITING} ORDER BY authors DESC, sessions DESC LIMIT ?`;
+  return sqlite.all(sql, repository, limit).map(knownIn);
+}
+
+/** How much of a repository is here. */
+export function countsOf(repository: string, { sqlite }: Copy) {
+  const row = sqlite.get(
+    `SELECT COUNT(*) AS shared, TOTAL(is_mine) AS mine, TOTAL(is_accepted AND withdrawn IS NULL) AS accepted,
+       TOTAL(withdrawn IS NOT NULL) AS withdrawn, TOTAL(harm IS NOT NULL) AS refused,
+       TOTAL(${WAITING}) AS waiting FROM standings WHERE repository = ?`,
+    repository,
+  );
+  const count = (name: string) => Number(row?.[name] ?? 0);
+  return {
+    shared: count('shared'),
+    mine: count('mine'),
+    accepted: count('accepted'),
+    withdrawn: count('withdrawn'),
+    waiting: count('waiting'),
+    refused: count('refused'),
+  };
+}
+
+/** The newest facts, newest first. Undefined: of every repository. */
+export function latestFacts(
+  { repositories, about, limit }: { repositories?: readonly string[]; about?: string; limit: number },
+  { sqlite }: Copy,
+): StoredFact[] {
+  return sqlite
+    .all(
+      `SELECT * FROM facts WHERE (?1 IS NULL OR repository IN (SELECT value FROM json_each(?1)))
+         AND (?2 IS NULL OR about = ?2) ORDER BY seq DESC LIMIT ?3`,
+      ...[repositories === undefined ? null : JSON.stringify(repositories), about ?? null, limit],
+    )
+    .map(storedIn);
+}
+
+/** The fact with this number; undefined where it is not here. */
+export function factAt(seq: number, { sqlite }: Copy): Fact | undefined {
+  return factsIn(sqlite.all('SELECT * FROM facts WHERE seq = ?', seq))[0];
+}
+
+/** The latest evidence of each author. */
+export function latestEvidence({ sqlite }: Copy): Fact[] {
+  const sql =
+    "SELECT * FROM facts WHERE seq IN (SELECT MAX(seq) FROM facts WHERE kind = 'evidence' GROUP BY author)";
+  return factsIn(sqlite.all(sql));
+}

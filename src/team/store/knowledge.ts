@@ -1,0 +1,224 @@
+import { readRecord, readString } from '../../core/guards.ts';
+import type { Db } from '../../database/connection.ts';
+import { isForgotten } from '../../database/forgotten-errors.ts';
+import { recordIn, textIn } from '../../database/sqlite.ts';
+import { withdrawLesson } from '../../lessons/store/model-lessons.ts';
+import { restoreLesson } from '../../lessons/store/withdrawals.ts';
+import { type LessonBody, resolutionOf, type TeamRemedy } from '../model/fact.ts';
+
+/** The team's side of the knowledge base: what this machine could share of it, and what the team puts into it. */
+
+/** A lesson that agents are told here. */
+export type LocalLesson = {
+  readonly row: number;
+  readonly projectPath: string;
+  readonly key: string;
+  readonly said: string;
+  readonly remedy: TeamRemedy;
+  readonly support: Pick<LessonBody, 'sessions' | 'failed' | 'helped'>;
+  /** The team's own id of it, where it came from the team. */
+  readonly fromTeam: string | undefined;
+};
+
+const TOLD = "typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson')";
+
+/** What is told in these projects, by what was learned and by a person's word; what a model alone stands for is not among them. */
+export function localLessons(projects: readonly string[], db: Db): LocalLesson[] {
+  const rows = db.sqlite.all(
+    `SELECT id, project_path, error_normalized, said, resolution, sessions, evidence FROM error_kb
+     WHERE project_path IN (SELECT value FROM json_each(?)) AND ${TOLD} ORDER BY id`,
+    JSON.stringify(projects),
+  );
+  return rows.flatMap((row) => {
+    const remedy = remedyIn(row.resolution);
+    if (remedy === undefined) return [];
+    const evidence = recordIn(row.evidence);
+    const count = (name: string, otherwise: number) =>
+      typeof evidence[name] === 'number' ? Number(evidence[name]) : otherwise;
+    const key = String(row.error_normalized);
+    return {
+      row: Number(row.id),
+      projectPath: String(row.project_path),
+      key,
+      said: textIn(row.said) || key,
+      remedy,
+      support: {
+        sessions: Math.max(1, count('sessions', Number(row.sessions))),
+        failed: count('failed', 0),
+        helped: count('helped', 0),
+      },
+      fromTeam: readString(readRecord(evidence, 'team'), 'about'),
+    };
+  });
+}
+
+function remedyIn(resolution: unknown): TeamRemedy | undefined {
+  const remedy = recordIn(resolution);
+  if (['command', 'without', 'directory', 'fixer', 'lint'].includes(String(remedy.kind)))
+    return remedy as unknown as TeamRemedy;
+  const summary = readString(remedy, 'summary');
+  return summary === undefined || remedy.kind === 'ran' ? undefined : { kind: 'words', summary };
+}
+
+/** Other paths of the same repository. */
+export function clonesOf(projectPath: string, db: Db): string[] {
+  const rows = db.sqlite.all(
+    `SELECT b.project_path AS path FROM repositories AS a JOIN repositories AS b ON b.repository = a.repository
+     WHERE a.project_path = ?`,
+    projectPath,
+  );
+  return [...new Set([projectPath, ...rows.map(({ path }) => String(path))])];
+}
+
+type TeamLesson = {
+  readonly about: string;
+  readonly author: string;
+  readonly content: LessonBody;
+  readonly projectPath: string;
+  /** ISO 8601. */
+  readonly ts: string;
+};
+
+/** Why a lesson of the team is not told here although it was accepted. `known`: something is told of that error already. */
+export type Telling = 'told' | 'known' | 'withdrawn-here' | 'forgotten';
+
+/** Tells a lesson of the team from now on, unless something is known of its error here. */
+export function tellTeamLesson(lesson: TeamLesson, db: Db): Telling {
+  const { about, author, content, projectPath, ts } = lesson;
+  const { key, said, remedy, sessions, failed, helped } = content;
+  if (isForgotten(key, db)) return 'forgotten';
+  const row = rowOf(key, projectPath, db);
+  if (typeof row?.resolution === 'string') return teamIdIn(row.evidence) === about ? 'told' : 'known';
+  if (row?.state === 'withdrawn' || row?.state === 'doubted') return 'withdrawn-here';
+  const evidence = { ...recordIn(row?.evidence), sessions, failed, helped, team: { about, author } };
+  db.sqlite.run(
+    `INSERT INTO error_kb (ts, error_normalized, said, project_path, seen_count, resolution, resolved_by, use_count, last_used,
+       sessions, evidence) VALUES (?, ?, ?, ?, 0, ?, 'lesson', ?, ?, ?, ?)
+     ON CONFLICT (error_normalized, project_path) DO UPDATE SET said = COALESCE(said, excluded.said),
+       resolution = excluded.resolution, resolved_by = 'lesson', last_used = excluded.last_used, state = NULL,
+       sessions = MAX(sessions, excluded.sessions), evidence = excluded.evidence`,
+    ...[ts, key, said, projectPath, resolutionOf(remedy), helped, ts, sessions, JSON.stringify(evidence)],
+  );
+  return 'told';
+}
+
+/** What came from the team is told no more, without a word against it: nobody whom this user trusts stands for it by now. */
+export function untellTeamLesson(about: string, key: string, projectPath: string, db: Db): void {
+  const row = rowOf(key, projectPath, db);
+  if (typeof row?.resolution !== 'string' || teamIdIn(row.evidence) !== about) return;
+  const { team: _, ...evidence } = recordIn(row.evidence);
+  db.sqlite.run(
+    `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = 'open', evidence = ? WHERE id = ?`,
+    ...[JSON.stringify(evidence), Number(row.id)],
+  );
+}
+
+/** By which a withdrawal here is known to be the team's. */
+const BY_TEAM = 'withdrawn in the team by ';
+
+/** A lesson is told no more, since the team has withdrawn it, whoever had it first. */
+export function withdrawForTeam(row: number, who: string, ts: string, db: Db): void {
+  withdrawLesson(row, 'user', db, { reason: 'user', detail: `${BY_TEAM}${who}`, ts });
+}
+
+/** Tells again what was withdrawn here for the team's sake alone. */
+export function restoreForTeam(key: string, projectPath: string, ts: string, db: Db): void {
+  const row = rowOf(key, projectPath, db);
+  if (row?.state === 'withdrawn' && isByTeam(textIn(row.why) ?? '')) restoreLesson(Number(row.id), ts, db);
+}
+
+/** Whether the detail of a withdrawal says that it is the team's. */
+export function isByTeam(detail: string): boolean {
+  return detail.startsWith(BY_TEAM);
+}
+
+function rowOf(key: string, projectPath: string, db: Db) {
+  return db.sqlite.get(
+    `SELECT *, (SELECT detail FROM withdrawals WHERE error_id = error_kb.id AND restored_ts IS NULL ORDER BY id DESC LIMIT 1) AS why
+     FROM error_kb WHERE error_normalized = ? AND project_path = ?`,
+    ...[key, projectPath],
+  );
+}
+
+function teamIdIn(evidence: unknown): string | undefined {
+  return readString(readRecord(recordIn(evidence), 'team'), 'about');
+}
+
+/** The rules that are applied in these projects. */
+export function localRules(projects: readonly string[], db: Db): string[] {
+  const rows = db.sqlite.all(
+    `SELECT DISTINCT text FROM suggestions WHERE status = 'applied' AND type = 'claude_md' AND origin <> 'team'
+       AND project_path IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(projects),
+  );
+  return rows.map(({ text }) => String(text));
+}
+
+/** A suggestion that came from the team, and what was decided on it. */
+export type TeamDecision = {
+  /** The beginning of its id in the team. */
+  readonly prefix: string;
+  readonly status: 'applied' | 'dismissed' | 'open';
+  readonly why: string | null;
+};
+
+/** What this user has decided on what came from the team. */
+export function teamDecisions(projects: readonly string[], db: Db): TeamDecision[] {
+  const rows = db.sqlite.all(
+    `SELECT id, status, why FROM suggestions WHERE origin = 'team'
+       AND project_path IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(projects),
+  );
+  return rows.map((row) => ({
+    prefix: teamPrefix(String(row.id)),
+    status: row.status === 'applied' || row.status === 'dismissed' ? row.status : 'open',
+    why: textIn(row.why),
+  }));
+}
+
+const PREFIX_LENGTH = 16;
+
+/** The id of the suggestion that offers a lesson or rule of the team. */
+export function teamSuggestionId(about: string): string {
+  return `t${about.slice(0, PREFIX_LENGTH)}`;
+}
+
+/** The beginning of the id in the team, of a suggestion that came from it. */
+export function teamPrefix(suggestionId: string): string {
+  return suggestionId.slice(1);
+}
+
+type Offer = {
+  readonly about: string;
+  readonly kind: 'lesson' | 'rule';
+  readonly summary: string;
+  readonly evidence: string;
+  readonly text: string;
+  readonly priority: number;
+  readonly project: string;
+  readonly projectPath: string;
+  readonly details: object;
+  readonly ts: string;
+};
+
+/** Offers it for a decision. One that is there keeps what was decided on it. */
+export function offer(one: Offer, db: Db): void {
+  const { about, kind, summary, evidence, text, priority, project, projectPath, details, ts } = one;
+  db.sqlite.run(
+    `INSERT INTO suggestions (id, ts, last_ts, project, project_path, origin, type, summary, evidence, text, priority, details)
+     VALUES (?, ?, ?, ?, ?, 'team', ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET last_ts = excluded.last_ts, evidence = excluded.evidence, priority = excluded.priority,
+       status = CASE WHEN status = 'expired' THEN 'new' ELSE status END`,
+    ...[teamSuggestionId(about), ts, ts, project, projectPath, kind === 'rule' ? 'claude_md' : 'lesson'],
+    ...[summary, evidence, text, priority, JSON.stringify(details)],
+  );
+}
+
+/** Nobody is asked any more about what is not among these. */
+export function expireOffers(projects: readonly string[], abouts: readonly string[], db: Db): void {
+  db.sqlite.run(
+    `UPDATE suggestions SET status = 'expired' WHERE origin = 'team' AND status IN ('new', 'shown')
+       AND project_path IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT value FROM json_each(?))`,
+    ...[JSON.stringify(projects), JSON.stringify(abouts.map(teamSuggestionId))],
+  );
+}

@@ -1,0 +1,268 @@
+import { memberEvidence } from '../benefit/report.ts';
+import { parseJson, reasonOf } from '../core/guards.ts';
+import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { readLedger } from '../database/ledger.ts';
+import type { Server } from '../database/postgres.ts';
+import { tryProcessLock, writeDatabase } from '../hooks/store/use-database.ts';
+import { listWithdrawals } from '../lessons/store/withdrawals.ts';
+import { loadTrust } from '../settings/team-settings.ts';
+import { ensurePrivateDirectory, writeFileAtomic } from '../system/atomic-file.ts';
+import { readTextFile } from '../system/runtime-bun.ts';
+import { type Changes, carryOut } from './incoming.ts';
+import {
+  type ConnectServer,
+  keyCheck,
+  type Membership,
+  openTeamServer,
+  repositoryName,
+  teamPaths,
+} from './membership.ts';
+import { bodyOf, idOf, type NewFact, NO_REPOSITORY } from './model/fact.ts';
+import { type Local, outgoing } from './outgoing.ts';
+import {
+  type Copy,
+  cursorOf,
+  forgetFacts,
+  isDamage,
+  known,
+  knownByPrefix,
+  knownOf,
+  note,
+  type Reader,
+  saidBy,
+  sentBy,
+  setCopyAside,
+  takeIn,
+  withCopy,
+  workAgain,
+} from './store/copy.ts';
+import { clonesOf, localLessons, localRules, teamDecisions } from './store/knowledge.ts';
+import { schemaOf, TEAM_SCHEMA } from './store/migrate.ts';
+import { newestFact, pullFacts, pushFacts, type Seat, seatIn } from './store/server.ts';
+
+/**
+ * Brings this machine and the team's server together: what is new here goes out, what is new there comes in. Each step can be
+ * repeated, and the next sync does what this one did not: nothing depends on that it ends well.
+ */
+
+const PUSHED_AT_ONCE = 1000;
+const PULLED_AT_ONCE = 5000;
+
+export type SyncReport = Changes & {
+  readonly pushed: number;
+  readonly pulled: number;
+  /** Facts that the server did not take, with its reason. */
+  readonly refused: readonly string[];
+  /** What stays here: lessons with a path outside of the repository in them. */
+  readonly keptBack: number;
+  readonly setAside: string | undefined;
+};
+
+type World = {
+  readonly paths: StatePaths;
+  readonly env: Environment;
+  readonly now: Date;
+  readonly connect: ConnectServer;
+};
+
+/** How a sync went; the last one is kept. */
+export type SyncOutcome =
+  | ({ readonly kind: 'done'; readonly at: string } & SyncReport)
+  | { readonly kind: 'failed'; readonly at: string; readonly reason: string }
+  | { readonly kind: 'busy' };
+
+/** Syncs once, alone. Never throws: why it failed is in the outcome, which is kept for `team status`. */
+export async function syncTeam(membership: Membership, world: World): Promise<SyncOutcome> {
+  const { paths, now } = world;
+  ensurePrivateDirectory(paths.data);
+  const release = tryProcessLock(teamPaths(paths).lock);
+  if (release === undefined) return { kind: 'busy' };
+  const at = now.toISOString();
+  let outcome: SyncOutcome;
+  try {
+    outcome = { kind: 'done', at, ...(await syncSound(membership, world)) };
+  } catch (error) {
+    outcome = { kind: 'failed', at, reason: reasonOf(error) };
+  } finally {
+    release();
+  }
+  try {
+    writeFileAtomic(teamPaths(paths).lastSync, `${JSON.stringify(outcome)}\n`, { mode: 0o600 });
+  } catch {
+    // A full disk: the caller still hears of it.
+  }
+  return outcome;
+}
+
+/** How the last sync went; undefined before the first. */
+export function lastSync(paths: StatePaths): Exclude<SyncOutcome, { kind: 'busy' }> | undefined {
+  return parseJson(readTextFile(teamPaths(paths).lastSync) ?? '') as ReturnType<typeof lastSync>;
+}
+
+/** A damaged copy is set aside and pulled anew. */
+async function syncSound(membership: Membership, world: World): Promise<SyncReport> {
+  const server = await openTeamServer(membership, world.env, world.connect);
+  try {
+    const seat = await takeSeat(membership, server);
+    const sync = (setAside: string | undefined) =>
+      withCopy(world.paths, (copy) => syncWith({ membership, seat, server, copy, setAside }, world));
+    try {
+      return await sync(undefined);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return await sync(setCopyAside(world.paths, world.now));
+    }
+  } finally {
+    await server.close();
+  }
+}
+
+/** @throws Error when the server is too new for this program, or this login is not in the team. */
+export async function takeSeat({ team, key, login }: Membership, server: Server): Promise<Seat> {
+  const { version, leastProgram } = await schemaOf(server);
+  if (version === 0)
+    throw new Error('that database has no team in it; its owner makes one with "team join --create"');
+  if (leastProgram > TEAM_SCHEMA.made)
+    throw new Error('the team works with a later version of this program; run "self-generation update"');
+  if (version < TEAM_SCHEMA.least)
+    throw new Error('the team\'s database is older than this program; its owner runs "team join" again');
+  const seat = await seatIn(team, server);
+  if (seat === undefined) throw new Error(`"${login}" is no member of the team "${team}"; an owner adds it`);
+  if (seat.keyCheck !== keyCheck(key, team)) throw new Error(`the key is not that of the team "${team}"`);
+  return seat;
+}
+
+type Syncing = {
+  readonly membership: Membership;
+  readonly seat: Seat;
+  readonly server: Server;
+  readonly copy: Copy;
+  readonly setAside: string | undefined;
+};
+
+async function syncWith(syncing: Syncing, world: World): Promise<SyncReport> {
+  const { membership, seat, server, copy, setAside } = syncing;
+  const reader = { me: membership.login, trust: loadTrust(world.paths) };
+  const isOtherServer = note1('epoch', seat.epoch, copy) || note1('login', reader.me, copy);
+  if (isOtherServer) forgetFacts(copy);
+  const isOtherTrust = note1('trust', reader.trust, copy);
+  const report = {
+    ...{ pushed: 0, pulled: 0, told: 0, withdrawn: 0, offered: 0, keptBack: 0, setAside },
+    refused: [] as string[],
+  };
+  const places = sharedPlaces(membership);
+  for (const { repository } of [...places, { repository: NO_REPOSITORY }]) {
+    // A server that was set back to an earlier state has lost what is here: all of it is compared anew.
+    const cursor = cursorOf(repository, copy);
+    if (cursor > (await newestFact({ team: seat.team, repository }, server))) forgetFacts(copy);
+    report.pulled += await pull(repository, reader, syncing);
+  }
+  for (const { repository, project } of places) {
+    const { facts, keptBack } = writeDatabase(world.paths, (db) => {
+      const projects = clonesOf(project, db);
+      const local: Local = {
+        ...{ repository, projects },
+        lessons: localLessons(projects, db),
+        rules: localRules(projects, db),
+        withdrawals: listWithdrawals(projects, db),
+        decisions: teamDecisions(projects, db),
+      };
+      return outgoing(local, sentOf(repository, reader, copy));
+    });
+    report.keptBack += keptBack.length;
+    await push(facts, report, syncing);
+    report.pulled += await pull(repository, reader, syncing);
+    if (isOtherTrust) workAgain(repository, reader, copy);
+    const changes = writeDatabase(world.paths, (db) =>
+      carryOut({ repository, projects: clonesOf(project, db), now: world.now }, copy, db),
+    );
+    report.told += changes.told;
+    report.withdrawn += changes.withdrawn;
+    report.offered += changes.offered;
+  }
+  await push(ownEvidence(reader, world, copy), report, syncing);
+  report.pulled += await pull(NO_REPOSITORY, reader, syncing);
+  return report;
+}
+
+/** Notes under what the copy is worked out, and returns whether that is another than before. */
+function note1(name: 'epoch' | 'trust' | 'login', value: string, copy: Copy): boolean {
+  const before = known(name, copy);
+  if (before === value) return false;
+  note(name, value, copy);
+  return before !== undefined;
+}
+
+/** The shared repositories by their name in the team. */
+export function sharedPlaces({
+  key,
+  shared,
+}: Membership): { repository: string; project: string; remote: string }[] {
+  return shared.map(({ remote, project }) => ({ repository: repositoryName(key, remote), project, remote }));
+}
+
+function sentOf(repository: string, { me }: Reader, copy: Copy) {
+  const byPrefix = (prefix: string) => {
+    const found = knownByPrefix(prefix, copy);
+    return found.length === 1 ? found[0] : undefined;
+  };
+  return {
+    ids: sentBy(me, copy),
+    knownOf: (about: string) => knownOf(about, copy),
+    knownByPrefix: byPrefix,
+    ...saidBy(me, repository, copy),
+  };
+}
+
+async function pull(repository: string, reader: Reader, { seat, server, copy }: Syncing): Promise<number> {
+  let pulled = 0;
+  for (;;) {
+    const after = cursorOf(repository, copy);
+    const facts = await pullFacts({ team: seat.team, repository, after, limit: PULLED_AT_ONCE }, server);
+    takeIn(facts, repository, reader, copy);
+    pulled += facts.length;
+    if (facts.length < PULLED_AT_ONCE) return pulled;
+  }
+}
+
+/** Where the server refuses one of many, the others are sent one by one. */
+async function push(
+  facts: readonly NewFact[],
+  report: { pushed: number; refused: string[] },
+  { seat, server }: Pick<Syncing, 'seat' | 'server'>,
+): Promise<void> {
+  for (let from = 0; from < facts.length; from += PUSHED_AT_ONCE) {
+    const some = facts.slice(from, from + PUSHED_AT_ONCE);
+    try {
+      report.pushed += await server.transaction((statements) => pushFacts(seat.team, some, statements));
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      for (const fact of some) {
+        try {
+          report.pushed += await server.transaction((statements) => pushFacts(seat.team, [fact], statements));
+        } catch (reason) {
+          if (!isRefusal(reason)) throw reason;
+          report.refused.push(`${fact.kind}: ${reasonOf(reason)}`);
+        }
+      }
+    }
+  }
+}
+
+/** No right to it, or against a condition of the table. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof Error && ['42501', '23514', '23503'].includes(String((error as { code?: string }).code))
+  );
+}
+
+/** This member's proof, where it has changed since it was sent. */
+function ownEvidence({ me }: Reader, { paths }: World, copy: Copy): NewFact[] {
+  const evidence = writeDatabase(paths, (db) => memberEvidence(readLedger(db)));
+  const body = bodyOf('evidence', evidence);
+  if (body === undefined || (body.tallies.length === 0 && body.cures.length === 0)) return [];
+  const id = idOf('evidence', JSON.stringify(body));
+  return sentBy(me, copy).has(id)
+    ? []
+    : [{ id, about: id, repository: NO_REPOSITORY, kind: 'evidence', body }];
+}
