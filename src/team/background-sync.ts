@@ -5,10 +5,13 @@ import { lastSync, syncTeam } from './sync.ts';
 
 /** Sessions end in quick succession, and a server that is away is not asked at each of them. */
 const PAUSE_MS = 60_000;
+/** Another sync may have looked before this session was learned from: so long it is waited for. */
+const ATTEMPTS_MAX = 20;
+const ATTEMPT_MS = 1_000;
 
 /**
- * Syncs in a process that nobody waits for, where this user is in a team and the last sync is a minute old. Never throws: that
- * a server cannot be reached is for `team status`, all else stands in the hooks' log.
+ * Syncs in a process that nobody waits for, where this user shares something with a team. A minute after a failure it is not
+ * tried. Never throws: that a server cannot be reached is for `team status`, all else stands in the hooks' log.
  */
 export async function syncInBackground(
   paths: StatePaths,
@@ -18,11 +21,15 @@ export async function syncInBackground(
   try {
     const membership = readMembership(paths);
     if (membership === undefined || membership.shared.length === 0) return;
-    const now = new Date();
-    const sinceLastMs = now.getTime() - Date.parse(lastSync(paths)?.at ?? '');
-    if (sinceLastMs >= 0 && sinceLastMs < PAUSE_MS) return;
+    const last = lastSync(paths);
+    const sinceLastMs = Date.now() - Date.parse(last?.at ?? '');
+    if (last?.kind === 'failed' && sinceLastMs >= 0 && sinceLastMs < PAUSE_MS) return;
     const { connectServer } = await loadServer();
-    await syncTeam(membership, { paths, env, now, connect: connectServer });
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const { kind } = await syncTeam(membership, { paths, env, now: new Date(), connect: connectServer });
+      if (kind !== 'busy') return;
+      await new Promise((resolve) => setTimeout(resolve, ATTEMPT_MS));
+    }
   } catch (error) {
     logHookFailure('team sync', String(error), paths, new Date());
   }

@@ -21,11 +21,10 @@ export type Sent = {
   /** Ids of this member's facts. */
   readonly ids: ReadonlySet<string>;
   readonly knownOf: (about: string) => Known | undefined;
-  readonly knownByPrefix: (prefix: string) => Known | undefined;
+  /** The whole id of what begins so. */
+  readonly aboutOf: (prefix: string) => string | undefined;
   /** In how many sessions this member has said so far that it helped. */
   readonly sessionsOf: (about: string) => number;
-  /** How often this member has given a verdict on it. */
-  readonly verdictsOn: (about: string) => number;
   /** Whether this member takes part in the repository, and how often that was said either way. */
   readonly part: { readonly takesPart: boolean; readonly said: number };
 };
@@ -146,17 +145,14 @@ function summaryIn(resolution: string): string | undefined {
   return typeof summary === 'string' ? summary : undefined;
 }
 
-/** What this user has decided on what others share, and what was taken back. */
+/** What was decided here on what others share, each decision once: the same login may decide otherwise on another machine. */
 function decided({ repository, decisions }: Local, sent: Sent): NewFact[] {
-  return decisions.flatMap(({ prefix, status, why }): NewFact[] => {
-    const known = sent.knownByPrefix(prefix);
-    const accepts = status === 'open' ? null : status === 'applied';
-    if (known === undefined || known.ownOpinion === accepts) return [];
+  return decisions.flatMap(({ prefix, accepts, ts, why }): NewFact[] => {
+    const about = sent.aboutOf(prefix);
+    if (about === undefined) return [];
     const body = bodyOf('verdict', { accepts, why });
-    const id = idOf('verdict', known.about, accepts, sent.verdictsOn(known.about));
-    return body === undefined || sent.ids.has(id)
-      ? []
-      : [{ id, about: known.about, repository, kind: 'verdict', body }];
+    const id = idOf('verdict', about, accepts, ts);
+    return body === undefined || sent.ids.has(id) ? [] : [{ id, about, repository, kind: 'verdict', body }];
   });
 }
 

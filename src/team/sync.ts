@@ -1,7 +1,7 @@
 import { memberEvidence } from '../benefit/report.ts';
 import { parseJson, reasonOf } from '../core/guards.ts';
 import type { Environment, StatePaths } from '../core/state-paths.ts';
-import { readLedger } from '../database/ledger.ts';
+import { readCoin, readLedger } from '../database/ledger.ts';
 import type { Server } from '../database/postgres.ts';
 import { tryProcessLock, writeDatabase } from '../hooks/store/use-database.ts';
 import { listWithdrawals } from '../lessons/store/withdrawals.ts';
@@ -22,6 +22,7 @@ import { type Local, outgoing } from './outgoing.ts';
 import {
   type Copy,
   cursorOf,
+  factAt,
   forgetFacts,
   isDamage,
   known,
@@ -38,7 +39,7 @@ import {
 } from './store/copy.ts';
 import { clonesOf, localLessons, localRules, teamDecisions } from './store/knowledge.ts';
 import { schemaOf, TEAM_SCHEMA } from './store/migrate.ts';
-import { newestFact, pullFacts, pushFacts, type Seat, seatIn } from './store/server.ts';
+import { factIdAt, pullFacts, pushFacts, type Seat, seatIn } from './store/server.ts';
 
 /**
  * Brings this machine and the team's server together: what is new here goes out, what is new there comes in. Each step can be
@@ -55,7 +56,7 @@ export type SyncReport = Changes & {
   readonly refused: readonly string[];
   /** What stays here: lessons with a path outside of the repository in them. */
   readonly keptBack: number;
-  readonly setAside: string | undefined;
+  readonly setAside: string | null;
 };
 
 type World = {
@@ -104,10 +105,10 @@ async function syncSound(membership: Membership, world: World): Promise<SyncRepo
   const server = await openTeamServer(membership, world.env, world.connect);
   try {
     const seat = await takeSeat(membership, server);
-    const sync = (setAside: string | undefined) =>
+    const sync = (setAside: string | null) =>
       withCopy(world.paths, (copy) => syncWith({ membership, seat, server, copy, setAside }, world));
     try {
-      return await sync(undefined);
+      return await sync(null);
     } catch (error) {
       if (!isDamage(error)) throw error;
       return await sync(setCopyAside(world.paths, world.now));
@@ -137,11 +138,11 @@ type Syncing = {
   readonly seat: Seat;
   readonly server: Server;
   readonly copy: Copy;
-  readonly setAside: string | undefined;
+  readonly setAside: string | null;
 };
 
 async function syncWith(syncing: Syncing, world: World): Promise<SyncReport> {
-  const { membership, seat, server, copy, setAside } = syncing;
+  const { membership, seat, copy, setAside } = syncing;
   const reader = { me: membership.login, trust: loadTrust(world.paths) };
   const isOtherServer = note1('epoch', seat.epoch, copy) || note1('login', reader.me, copy);
   if (isOtherServer) forgetFacts(copy);
@@ -152,9 +153,7 @@ async function syncWith(syncing: Syncing, world: World): Promise<SyncReport> {
   };
   const places = sharedPlaces(membership);
   for (const { repository } of [...places, { repository: NO_REPOSITORY }]) {
-    // A server that was set back to an earlier state has lost what is here: all of it is compared anew.
-    const cursor = cursorOf(repository, copy);
-    if (cursor > (await newestFact({ team: seat.team, repository }, server))) forgetFacts(copy);
+    if (await wasSetBack(repository, syncing)) forgetFacts(copy);
     report.pulled += await pull(repository, reader, syncing);
   }
   for (const { repository, project } of places) {
@@ -202,16 +201,23 @@ export function sharedPlaces({
 }
 
 function sentOf(repository: string, { me }: Reader, copy: Copy) {
-  const byPrefix = (prefix: string) => {
+  const aboutOf = (prefix: string) => {
     const found = knownByPrefix(prefix, copy);
-    return found.length === 1 ? found[0] : undefined;
+    return found.length === 1 ? found[0]?.about : undefined;
   };
   return {
     ids: sentBy(me, copy),
     knownOf: (about: string) => knownOf(about, copy),
-    knownByPrefix: byPrefix,
+    aboutOf,
     ...saidBy(me, repository, copy),
   };
+}
+
+/** A server that was set back to an earlier state lacks the last fact that is here, or has another one in its place. */
+async function wasSetBack(repository: string, { seat, server, copy }: Syncing): Promise<boolean> {
+  const last = factAt(cursorOf(repository, copy), copy);
+  if (last === undefined) return cursorOf(repository, copy) > 0;
+  return (await factIdAt({ team: seat.team, seq: last.seq }, server)) !== last.id;
 }
 
 async function pull(repository: string, reader: Reader, { seat, server, copy }: Syncing): Promise<number> {
@@ -258,7 +264,10 @@ function isRefusal(error: unknown): boolean {
 
 /** This member's proof, where it has changed since it was sent. */
 function ownEvidence({ me }: Reader, { paths }: World, copy: Copy): NewFact[] {
-  const evidence = writeDatabase(paths, (db) => memberEvidence(readLedger(db)));
+  const evidence = writeDatabase(paths, (db) => ({
+    ledger: readCoin(db)?.commitment,
+    ...memberEvidence(readLedger(db)),
+  }));
   const body = bodyOf('evidence', evidence);
   if (body === undefined || (body.tallies.length === 0 && body.cures.length === 0)) return [];
   const id = idOf('evidence', JSON.stringify(body));

@@ -2,15 +2,7 @@ import type { Command } from 'commander';
 import { parseJson, reasonOf } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Membership } from '../../team/membership.ts';
-import {
-  adviceOf,
-  type Fact,
-  harmIn,
-  idOf,
-  type NewFact,
-  readFact,
-  type StoredFact,
-} from '../../team/model/fact.ts';
+import { adviceOf, harmIn, idOf, type NewFact, readFact, type StoredFact } from '../../team/model/fact.ts';
 import { factAt, latestFacts, withCopy } from '../../team/store/copy.ts';
 import { pushFacts } from '../../team/store/server.ts';
 import { syncTeam } from '../../team/sync.ts';
@@ -153,7 +145,10 @@ function revert1(seq: number, flags: RevertFlags, context: CliContext): Promise<
 }
 
 /** What takes a fact back; undefined where nothing does. */
-function oppositeOf({ kind, about, repository, seq }: Fact, why: string | undefined): NewFact | undefined {
+function oppositeOf(
+  { kind, about, repository, seq }: StoredFact,
+  why: string | undefined,
+): NewFact | undefined {
   const reason = why ?? `entry ${seq} was reverted`;
   if (kind === 'lesson' || kind === 'rule' || kind === 'restore')
     return { id: idOf('withdraw', about, seq), about, repository, kind: 'withdraw', body: { reason } };

@@ -156,7 +156,7 @@ function words({ pushed, told, withdrawn, offered, keptBack, refused, setAside }
     ...(withdrawn > 0 ? [`${counted(withdrawn, 'lesson')} withdrawn`] : []),
     ...(keptBack > 0 ? [`${keptBack} kept here, since they name a place outside of the repository`] : []),
     ...(refused.length > 0 ? [`the server refused ${refused.length} (${shownLine(refused[0] ?? '')})`] : []),
-    ...(setAside === undefined ? [] : [`the copy here was damaged, is in ${setAside}, and was fetched anew`]),
+    ...(setAside === null ? [] : [`the copy here was damaged, is in ${setAside}, and was fetched anew`]),
   ];
   return parts.join(', ');
 }

@@ -66,7 +66,12 @@ const CURE = z.object({
   logEvidence: z.number(),
   logHarm: z.number(),
 });
-const EVIDENCE = z.object({ tallies: z.array(TALLY).max(200), cures: z.array(CURE).max(20) });
+/** `ledger`: which one of its author's. */
+const EVIDENCE = z.object({
+  ledger: z.string().regex(HEX),
+  tallies: z.array(TALLY).max(200),
+  cures: z.array(CURE).max(20),
+});
 
 /** The body of each kind. A kind that is not here comes from a later program: it is kept, and means nothing here. */
 const BODIES = {

@@ -220,7 +220,7 @@ export function sentBy(author: string, { sqlite }: Copy): Set<string> {
   return new Set(sqlite.all('SELECT id FROM facts WHERE author = ?', author).map(({ id }) => String(id)));
 }
 
-/** What a member has said so far: how often of a lesson's sessions and verdicts, and of taking part. */
+/** What a member has said so far of a lesson's sessions, and of taking part. */
 export function saidBy(author: string, repository: string, copy: Copy) {
   const { sqlite } = copy;
   const own = (about: string) =>
@@ -239,7 +239,6 @@ export function saidBy(author: string, repository: string, copy: Copy) {
           fact.kind === 'lesson' || fact.kind === 'support' ? fact.body.sessions : 0,
         ),
       ),
-    verdictsOn: (about: string) => own(about).filter(({ kind }) => kind === 'verdict').length,
     part: { takesPart: participantsIn(parts).has(author), said: parts.length },
   };
 }
@@ -341,14 +340,17 @@ export function latestFacts(
     .map(storedIn);
 }
 
-/** The fact with this number; undefined where it is not here. */
-export function factAt(seq: number, { sqlite }: Copy): Fact | undefined {
-  return factsIn(sqlite.all('SELECT * FROM facts WHERE seq = ?', seq))[0];
+/** The fact with this number, as it stands; undefined where it is not here. */
+export function factAt(seq: number, { sqlite }: Copy): StoredFact | undefined {
+  const row = sqlite.get('SELECT * FROM facts WHERE seq = ?', seq);
+  return row && storedIn(row);
 }
 
-/** The latest evidence of each author. */
+/** The latest evidence of each author's ledgers: one login may have several machines. */
 export function latestEvidence({ sqlite }: Copy): Fact[] {
-  const sql =
-    "SELECT * FROM facts WHERE seq IN (SELECT MAX(seq) FROM facts WHERE kind = 'evidence' GROUP BY author)";
-  return factsIn(sqlite.all(sql));
+  const rows = sqlite.all("SELECT * FROM facts WHERE kind = 'evidence' ORDER BY seq");
+  const latest = new Map<string, Fact>();
+  for (const fact of factsIn(rows))
+    if (fact.kind === 'evidence') latest.set(`${fact.body.ledger} ${fact.author}`, fact);
+  return [...latest.values()];
 }

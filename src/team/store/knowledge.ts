@@ -154,24 +154,29 @@ export function localRules(projects: readonly string[], db: Db): string[] {
   return rows.map(({ text }) => String(text));
 }
 
-/** A suggestion that came from the team, and what was decided on it. */
+/** This user's last word, on this machine, on something that came from the team. */
 export type TeamDecision = {
   /** The beginning of its id in the team. */
   readonly prefix: string;
-  readonly status: 'applied' | 'dismissed' | 'open';
+  /** Null: an earlier word was taken back. */
+  readonly accepts: boolean | null;
+  /** When, by this machine's clock: the same moment is the same word. */
+  readonly ts: string;
   readonly why: string | null;
 };
 
-/** What this user has decided on what came from the team. */
+/** What was decided here on what came from the team; what nobody has decided on is not among it. */
 export function teamDecisions(projects: readonly string[], db: Db): TeamDecision[] {
   const rows = db.sqlite.all(
-    `SELECT id, status, why FROM suggestions WHERE origin = 'team'
-       AND project_path IN (SELECT value FROM json_each(?))`,
+    `SELECT suggestions.id, why, feedback.ts, action FROM suggestions JOIN feedback ON feedback.suggestion_id = suggestions.id
+     WHERE origin = 'team' AND project_path IN (SELECT value FROM json_each(?))
+       AND feedback.id = (SELECT MAX(id) FROM feedback WHERE suggestion_id = suggestions.id)`,
     JSON.stringify(projects),
   );
   return rows.map((row) => ({
     prefix: teamPrefix(String(row.id)),
-    status: row.status === 'applied' || row.status === 'dismissed' ? row.status : 'open',
+    accepts: row.action === 'undone' ? null : row.action === 'accepted',
+    ts: String(row.ts),
     why: textIn(row.why),
   }));
 }

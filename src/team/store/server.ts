@@ -1,4 +1,4 @@
-import type { Server, Statements } from '../../database/postgres.ts';
+import type { Statements } from '../../database/postgres.ts';
 import type { NewFact, Role, StoredFact } from '../model/fact.ts';
 
 /** What is asked of the team's server. Its rights decide who may; nothing here checks them again. */
@@ -122,14 +122,14 @@ export async function pullFacts(
   }));
 }
 
-/** The number of a repository's newest fact; 0 where there is none. */
-export async function newestFact(
-  { team, repository }: Pick<Pull, 'team' | 'repository'>,
-  server: Pick<Server, 'all'>,
-): Promise<number> {
-  const [row] = await server.all(
-    `SELECT seq FROM self_generation.facts WHERE team = $1 AND repository = $2 ORDER BY seq DESC LIMIT 1`,
-    [team, repository],
-  );
-  return Number(row?.seq ?? 0);
+/** The id of the fact with this number; undefined where the server has none. */
+export async function factIdAt(
+  { team, seq }: { readonly team: number; readonly seq: number },
+  server: Statements,
+): Promise<string | undefined> {
+  const [row] = await server.all('SELECT id FROM self_generation.facts WHERE team = $1 AND seq = $2', [
+    team,
+    seq,
+  ]);
+  return row === undefined ? undefined : String(row.id);
 }
