@@ -47,7 +47,7 @@ import { factIdAt, pullFacts, pushFacts, type Seat, seatIn } from './store/serve
  */
 
 const PUSHED_AT_ONCE = 1000;
-const PULLED_AT_ONCE = 5000;
+const PULLED_AT_ONCE = 20_000;
 
 export type SyncReport = Changes & {
   readonly pushed: number;

@@ -80,7 +80,8 @@ export function standingOf(facts: readonly Fact[]): Standing | undefined {
   };
 }
 
-type Asker = {
+/** Whose eyes a standing is seen with. */
+export type Asker = {
   readonly trust: Trust;
   readonly me: string;
   /** Who takes part in the repository. */

@@ -6,7 +6,7 @@ import { type Row, type Sqlite, sqliteErrorCode, textIn } from '../../database/s
 import type { Trust } from '../../settings/team-settings.ts';
 import { teamPaths } from '../membership.ts';
 import { type Fact, readFact, type StoredFact } from '../model/fact.ts';
-import { isAccepted, participantsIn, type Standing, standingOf } from '../model/standing.ts';
+import { type Asker, isAccepted, participantsIn, type Standing, standingOf } from '../model/standing.ts';
 
 /** This machine's copy of what the team shares: the facts of its own repositories, and what they come to. */
 
@@ -74,6 +74,8 @@ function opened(file: string): Sqlite {
       });
     }
     sqlite.exec('PRAGMA synchronous = NORMAL');
+    // Ids have no order: a large copy's indexes are written all over.
+    sqlite.exec('PRAGMA cache_size = -65536');
     return sqlite;
   } catch (error) {
     sqlite.close();
@@ -135,14 +137,12 @@ export function takeIn(facts: readonly StoredFact[], repository: string, reader:
   const last = facts.at(-1)?.seq;
   if (last === undefined) return;
   sqlite.transaction(() => {
-    for (const fact of facts) {
-      const { seq, author, role, id, kind, about, body, at } = fact;
+    for (const { seq, author, role, id, kind, about, body, at } of facts)
       sqlite.run(
         `INSERT OR IGNORE INTO facts (seq, author, role, id, kind, repository, about, body, at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...[seq, author, role, id, kind, repository, about, body, at],
       );
-    }
     sqlite.run(
       `INSERT INTO cursors (repository, seq) VALUES (?, ?)
        ON CONFLICT (repository) DO UPDATE SET seq = MAX(seq, excluded.seq)`,
@@ -173,23 +173,30 @@ function work(abouts: readonly string[], repository: string, { me, trust }: Read
     sqlite.all("SELECT * FROM facts WHERE repository = ? AND kind = 'part' ORDER BY seq", repository),
   );
   const asker = { me, trust, participants: participantsIn(parts) };
-  for (const about of new Set(abouts)) {
-    const standing = standingOn(about, copy);
-    if (standing === undefined) continue;
-    const { kind, authors, sessions, opinions, withdrawn } = standing;
-    const own = opinions.get(me)?.accepts;
-    sqlite.run(
-      `INSERT INTO standings (about, repository, kind, authors, sessions, is_mine, own_opinion, is_accepted, withdrawn)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (about) DO UPDATE SET authors = excluded.authors, sessions = excluded.sessions,
-         is_mine = excluded.is_mine, own_opinion = excluded.own_opinion, is_accepted = excluded.is_accepted,
-         withdrawn = excluded.withdrawn, handled = 0`,
-      ...[about, repository, kind, authors.length, sessions, authors.includes(me) ? 1 : 0],
-      own === undefined ? null : own ? 1 : 0,
-      isAccepted(standing, asker) ? 1 : 0,
-      withdrawn === null ? null : `${withdrawn.by}: ${withdrawn.reason}`,
-    );
+  const rows = sqlite.all(
+    'SELECT * FROM facts WHERE about IN (SELECT value FROM json_each(?)) ORDER BY about, seq',
+    JSON.stringify([...new Set(abouts)]),
+  );
+  for (const facts of Map.groupBy(factsIn(rows), ({ about }) => about).values()) {
+    const standing = standingOf(facts);
+    if (standing !== undefined) keep(standing, { ...asker, repository }, copy);
   }
+}
+
+function keep(standing: Standing, asker: Asker & { readonly repository: string }, { sqlite }: Copy): void {
+  const { about, kind, authors, sessions, opinions, withdrawn } = standing;
+  const own = opinions.get(asker.me)?.accepts;
+  sqlite.run(
+    `INSERT INTO standings (about, repository, kind, authors, sessions, is_mine, own_opinion, is_accepted, withdrawn)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (about) DO UPDATE SET authors = excluded.authors, sessions = excluded.sessions,
+       is_mine = excluded.is_mine, own_opinion = excluded.own_opinion, is_accepted = excluded.is_accepted,
+       withdrawn = excluded.withdrawn, handled = 0`,
+    ...[about, asker.repository, kind, authors.length, sessions, authors.includes(asker.me) ? 1 : 0],
+    own === undefined ? null : own ? 1 : 0,
+    isAccepted(standing, asker) ? 1 : 0,
+    withdrawn === null ? null : `${withdrawn.by}: ${withdrawn.reason}`,
+  );
 }
 
 /** What the facts about a lesson or rule come to; undefined where nobody shares it. */
