@@ -16,7 +16,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   system: ['system', 'core', 'node:', '#runtime'],
   'system/runtime-bun.ts': ['system/runtime.ts'],
   database: ['database', 'benefit/model', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
-  'database/postgres.ts': ['database/server-address.ts', 'node:fs', 'pg'],
+  'database/postgres.ts': ['database/server-address.ts', 'node:fs', 'node:net', 'pg'],
   'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
   'database/sqlite-node.ts': ['database/sqlite.ts', 'node:module', 'better-sqlite3'],
   settings: ['settings', 'core', 'runs/model', '#runtime'],

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import pg from 'pg';
 import { type ServerAddress, tlsProblem } from './server-address.ts';
 
@@ -50,7 +51,8 @@ export async function connectServer(
     connectionTimeoutMillis: connectMs,
     query_timeout: statementMs,
     statement_timeout: statementMs,
-    lock_timeout: statementMs,
+    // Shorter than the whole, so that who waits hears what for.
+    lock_timeout: Math.ceil(statementMs / 3),
     idle_in_transaction_session_timeout: statementMs,
     keepAlive: true,
     // Times and large numbers as the server writes them: nothing here depends on this machine's time zone.
@@ -154,7 +156,18 @@ function serverReason(error: unknown): string {
 function tlsOptions({ rootCertificate, host }: ServerAddress) {
   return {
     rejectUnauthorized: true,
-    servername: host,
-    ...(rootCertificate === undefined ? {} : { ca: readFileSync(rootCertificate, 'utf8') }),
+    // An address is no name that a server could have several of.
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(rootCertificate === undefined ? {} : { ca: certificateIn(rootCertificate) }),
   };
+}
+
+function certificateIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new Error(`Cannot read the certificate "${file}" that the address names: ${codeOf(cause)}`, {
+      cause,
+    });
+  }
 }

@@ -1,3 +1,4 @@
+import { lookOr } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 
 /** Where a server's database is, by its URL and the environment. */
@@ -39,8 +40,8 @@ export function readServerAddress(
   if (unknown !== undefined)
     return wrong(`the parameter "${unknown}" is not known; known are ${PARAMETERS.join(', ')}`);
   const host = hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost';
-  const database = decodeURIComponent(pathname.slice(1));
-  const user = decodeURIComponent(username) || env.PGUSER || '';
+  const database = unescaped(pathname.slice(1));
+  const user = unescaped(username) || env.PGUSER || '';
   if (database === '' || user === '') return wrong('it names no login or no database');
   const sslmode = searchParams.get('sslmode') ?? (isLoopback(host) ? 'disable' : 'verify-full');
   if (!['disable', 'verify-full'].includes(sslmode))
@@ -60,6 +61,11 @@ export function readServerAddress(
   };
   const problem = tlsProblem(address);
   return problem === undefined ? { kind: 'address', address } : wrong(problem);
+}
+
+/** Empty where an escape is none. */
+function unescaped(text: string): string {
+  return lookOr(() => decodeURIComponent(text), '');
 }
 
 /** Whether a host is this machine itself: only then may a connection go unencrypted. */

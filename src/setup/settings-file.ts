@@ -71,7 +71,7 @@ export function ownerOf({ paths, userHome, platform, binaryBefore }: Place): Own
 }
 
 /** What a suggestion's id looks like: nothing that means something in a path or to a shell. */
-export const SUGGESTION_ID = /^s[0-9a-z]{9,11}$/;
+export const SUGGESTION_ID = /^(?:s[0-9a-z]{9,11}|t[0-9a-f]{16})$/;
 /** The names of the scripts that earlier versions wrote for hooks that contain code. */
 export const SCRIPT_FILE = /^s[0-9a-z]{9,11}\.mjs$/;
 

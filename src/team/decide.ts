@@ -1,9 +1,9 @@
 import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { loadTrust } from '../settings/team-settings.ts';
-import { harmIn } from './model/fact.ts';
+import { asShown, harmIn } from './model/fact.ts';
 import { knownByPrefix, standingOn, withCopy } from './store/copy.ts';
-import { clonesOf, teamPrefix, tellTeamLesson, untellTeamLesson } from './store/knowledge.ts';
+import { clonesOf, teamPrefix, tellTeamLesson, untellAll } from './store/knowledge.ts';
 
 /** What a user's decision on a lesson of the team changes here at once; the team hears of it with the next sync. */
 
@@ -29,7 +29,8 @@ export function planTeamLesson(
     const standing = known && standingOn(known.about, copy);
     if (standing === undefined || others.length > 0)
       return refused('it is not in the copy of what the team shares; "team sync" fetches it');
-    const { about, content, authors, withdrawn } = standing;
+    const { about, authors, withdrawn } = standing;
+    const content = 'text' in standing.content ? standing.content : asShown(standing.content);
     if (withdrawn !== null)
       return refused(`${withdrawn.by} has withdrawn it in the team: ${withdrawn.reason}`);
     if ('text' in content || harmIn(content) !== undefined)
@@ -54,13 +55,6 @@ const WHY_NOT: Readonly<Record<string, string>> & { readonly known: string } = {
 };
 
 /** Takes back what applying did here. */
-export async function takeBackTeamLesson(suggestionId: string, paths: StatePaths) {
-  const found = await withCopy(paths, (copy) =>
-    knownByPrefix(teamPrefix(suggestionId), copy).flatMap(({ about }) => standingOn(about, copy) ?? []),
-  );
-  return (projectPath: string, db: Db): void => {
-    for (const { about, content } of found)
-      if (!('text' in content))
-        for (const path of clonesOf(projectPath, db)) untellTeamLesson(about, content.key, path, db);
-  };
+export function takeBackTeamLesson(suggestionId: string, projectPath: string, db: Db): void {
+  untellAll(clonesOf(projectPath, db), teamPrefix(suggestionId), db);
 }

@@ -1,14 +1,15 @@
 import { getProjectName } from '../core/project.ts';
 import { counted, cutText, oneLine } from '../core/text.ts';
 import type { Db } from '../database/connection.ts';
-import { adviceOf, harmIn } from './model/fact.ts';
+import { adviceOf, asShown, harmIn } from './model/fact.ts';
 import type { Standing } from './model/standing.ts';
 import { sharedForm } from './outgoing.ts';
 import {
   type Copy,
   type Known,
+  knownOf,
   noteHandled,
-  noteHarm,
+  noteUnoffered,
   standingOn,
   unhandled,
   waiting,
@@ -16,6 +17,7 @@ import {
 import {
   expireOffers,
   localLessons,
+  objectionHere,
   offer,
   restoreForTeam,
   tellTeamLesson,
@@ -25,8 +27,9 @@ import {
 
 /** What the team's history changes here: in what agents are told, and in what waits for the user's word. */
 
-/** So many wait for a decision at a time, the best first: nobody judges a thousand. */
+/** So many wait for a decision at a time, the best first: nobody judges a thousand. Of one author at most so many. */
 const OFFERS_MAX = 50;
+const OF_EACH_AUTHOR_MAX = 30;
 const HANDLED_AT_ONCE = 500;
 const SUMMARY_LENGTH_MAX = 200;
 
@@ -44,20 +47,19 @@ export type Changes = { told: number; withdrawn: number; offered: number };
  */
 export function carryOut(here: Here, copy: Copy, db: Db): Changes {
   const changes = { told: 0, withdrawn: 0, offered: 0 };
+  withdrawLearned(here, changes, copy, db);
   for (;;) {
     const some = unhandled(here.repository, HANDLED_AT_ONCE, copy);
     if (some.length === 0) break;
-    // What only waits changes nothing that is told.
+    const local = ownRows(here, db);
+    // What only waits, and is not told here, changes nothing.
     const matters = some.filter(
-      ({ isAccepted, withdrawn, isMine, ownOpinion }) =>
-        isAccepted || withdrawn !== null || isMine || ownOpinion !== null,
+      ({ about, isAccepted, withdrawn, isMine, ownOpinion }) =>
+        isAccepted || withdrawn !== null || isMine || ownOpinion !== null || local.has(about),
     );
-    if (matters.length > 0) {
-      const local = ownRows(here, db);
-      db.sqlite.transaction(() => {
-        for (const known of matters) carryOutOne(known, { ...here, local }, changes, copy, db);
-      });
-    }
+    db.sqlite.transaction(() => {
+      for (const known of matters) carryOutOne(known, { ...here, local }, changes, copy, db);
+    });
     noteHandled(
       some.map(({ about }) => about),
       copy,
@@ -67,77 +69,104 @@ export function carryOut(here: Here, copy: Copy, db: Db): Changes {
   return changes;
 }
 
+type OwnRow = { readonly row: number; readonly isFromTeam: boolean };
+
 /** The rows that are told here, by their id in the team. */
-function ownRows({ repository, projects }: Here, db: Db): Map<string, number[]> {
-  const rows = new Map<string, number[]>();
+function ownRows({ repository, projects }: Here, db: Db): Map<string, OwnRow[]> {
+  const rows = new Map<string, OwnRow[]>();
   for (const lesson of localLessons(projects, db)) {
     const about = lesson.fromTeam ?? sharedForm(lesson, repository)?.about;
-    if (about !== undefined) rows.set(about, [...(rows.get(about) ?? []), lesson.row]);
+    if (about === undefined) continue;
+    const own = { row: lesson.row, isFromTeam: lesson.fromTeam !== undefined };
+    rows.set(about, [...(rows.get(about) ?? []), own]);
   }
   return rows;
 }
 
+/** What the team has withdrawn may have been learned here since. */
+function withdrawLearned(here: Here, changes: Changes, copy: Copy, db: Db): void {
+  const ts = here.now.toISOString();
+  for (const [about, rows] of ownRows(here, db)) {
+    const known = knownOf(about, copy);
+    if (known === undefined || known.withdrawn === null || known.isContradicted) continue;
+    const { withdrawn } = known;
+    db.sqlite.transaction(() => {
+      for (const { row } of rows) withdrawForTeam(row, { about, withdrawn, ts }, db);
+    });
+    changes.withdrawn += rows.length;
+  }
+}
+
 function carryOutOne(
   known: Known,
-  { projects, now, local }: Here & { readonly local: ReadonlyMap<string, number[]> },
+  { projects, now, local }: Here & { readonly local: ReadonlyMap<string, readonly OwnRow[]> },
   changes: Changes,
   copy: Copy,
   db: Db,
 ): void {
   const ts = now.toISOString();
-  const { about, withdrawn, isAccepted, isMine } = known;
+  const { about, withdrawn, isAccepted, isMine, isContradicted } = known;
+  // A rule stands in a file of the user, who takes it out: `team status` says so.
   if (known.kind === 'rule') return;
   if (withdrawn !== null) {
-    for (const row of local.get(about) ?? []) {
-      withdrawForTeam(row, withdrawn, ts, db);
+    for (const { row, isFromTeam } of local.get(about) ?? []) {
+      if (isContradicted && !isFromTeam) continue;
+      withdrawForTeam(row, { about, withdrawn, ts }, db);
       changes.withdrawn++;
     }
     return;
   }
   const standing = standingOn(about, copy);
   if (standing === undefined || 'text' in standing.content) return;
-  const { content, authors } = standing;
-  for (const projectPath of projects) {
-    restoreForTeam(content.key, projectPath, ts, db);
-    if (isMine) continue;
-    if (!isAccepted) untellTeamLesson(about, content.key, projectPath, db);
-    else if (refuse(standing, copy) === undefined) {
-      const author = authors[0] ?? '';
-      if (local.has(about)) continue;
-      if (tellTeamLesson({ about, author, content, projectPath, ts }, db) === 'told') changes.told++;
-    }
+  const { authors } = standing;
+  const content = asShown(standing.content);
+  const { key } = content;
+  for (const projectPath of projects) restoreForTeam({ about, key, projectPath }, ts, db);
+  if (isMine) return;
+  if (!isAccepted || refuse(standing, copy)) {
+    for (const projectPath of projects) untellTeamLesson({ about, key, projectPath }, db);
+    return;
   }
+  // What was withdrawn in one clone is not told by way of another.
+  if (projects.some((path) => objectionHere(key, about, path, db) === 'withdrawn-here')) return;
+  const lesson = { about, author: authors[0] ?? '', content, ts };
+  if (local.has(about)) return;
+  const outcomes = projects.map((projectPath) => tellTeamLesson({ ...lesson, projectPath }, db));
+  if (outcomes.includes('told')) changes.told++;
 }
 
-/** Notes of what is harmful that it is; undefined where it is not. */
-function refuse({ about, content }: Standing, copy: Copy): string | undefined {
+/** Notes of what is harmful that it is, and returns whether it is. */
+function refuse({ about, content }: Standing, copy: Copy): boolean {
   const harm = harmIn(content);
-  if (harm !== undefined) noteHarm(about, harm, copy);
-  return harm;
+  if (harm !== undefined) noteUnoffered(about, harm, copy);
+  return harm !== undefined;
 }
 
 function offerWaiting({ repository, projects, now }: Here, copy: Copy, db: Db): number {
   const [projectPath = ''] = projects;
-  const known = new Set(localLessons(projects, db).map(({ key }) => key));
-  const offered: string[] = [];
-  const ts = now.toISOString();
+  const offers: Standing[] = [];
+  const candidates = waiting(repository, OF_EACH_AUTHOR_MAX, copy);
+  for (const { about } of candidates) {
+    if (offers.length === OFFERS_MAX) break;
+    const standing = standingOn(about, copy);
+    if (standing === undefined || refuse(standing, copy)) continue;
+    const { content } = standing;
+    const isKnown =
+      !('text' in content) &&
+      projects.some((path) => objectionHere(content.key, about, path, db) !== undefined);
+    if (isKnown) noteUnoffered(about, 'known', copy);
+    else offers.push(standing);
+  }
+  const place = { project: getProjectName(projectPath), projectPath, ts: now.toISOString() };
   db.sqlite.transaction(() => {
-    // Of what is harmful or known here the next ones take the place.
-    for (let looked = OFFERS_MAX; offered.length < OFFERS_MAX; looked *= 2) {
-      const all = waiting(repository, looked, copy);
-      for (const { about } of all) {
-        if (offered.length >= OFFERS_MAX || offered.includes(about)) continue;
-        const standing = standingOn(about, copy);
-        if (standing === undefined || refuse(standing, copy) !== undefined) continue;
-        if (!('text' in standing.content) && known.has(standing.content.key)) continue;
-        offer({ ...offerOf(standing), project: getProjectName(projectPath), projectPath, ts }, db);
-        offered.push(about);
-      }
-      if (all.length < looked) break;
-    }
-    expireOffers(projects, offered, db);
+    for (const standing of offers) offer({ ...offerOf(standing), ...place }, db);
+    expireOffers(
+      projects,
+      offers.map(({ about }) => about),
+      db,
+    );
   });
-  return offered.length;
+  return offers.length;
 }
 
 function offerOf({ about, content, authors, sessions, kind }: Standing) {
@@ -156,7 +185,7 @@ function offerOf({ about, content, authors, sessions, kind }: Standing) {
       details: {},
     };
   }
-  const { key, said, failed, helped } = content;
+  const { key, said, failed, helped } = asShown(content);
   const often = `it failed ${counted(failed, 'time')} and this helped ${counted(helped, 'time')}, in ${counted(sessions, 'session')}`;
   return {
     ...{ about, kind, text: adviceOf(content), priority: authors.length + Math.min(sessions, 99) / 100 },

@@ -37,6 +37,9 @@ const MEMBERSHIP = z.object({
 
 export type Membership = z.infer<typeof MEMBERSHIP>;
 
+/** The file with the membership cannot be read. */
+export class DamagedMembership extends Error {}
+
 /** The membership of this user; undefined without one. @throws Error when the file is damaged. */
 export function readMembership(paths: StatePaths): Membership | undefined {
   const file = teamPaths(paths).membership;
@@ -44,9 +47,8 @@ export function readMembership(paths: StatePaths): Membership | undefined {
   if (text === undefined) return undefined;
   const read = MEMBERSHIP.safeParse(parseJson(text));
   if (read.success) return read.data;
-  throw new Error(
-    `Cannot read "${file}": it is damaged. Join the team again with "self-generation team join"`,
-  );
+  const advice = 'Join the team again with "self-generation team join"';
+  throw new DamagedMembership(`Cannot read "${file}": it is damaged. ${advice}`);
 }
 
 /** Keeps it, for its owner alone. */
@@ -57,8 +59,8 @@ export function writeMembership(membership: Membership, paths: StatePaths): void
 
 /** Forgets the team: what waits for an answer, and the copy of what it shares. */
 export function removeMembership(paths: StatePaths): void {
-  const { membership, copy, lastSync, lock } = teamPaths(paths);
-  for (const file of [membership, copy, `${copy}-wal`, `${copy}-shm`, lastSync, lock])
+  const { membership, copy, lastSync } = teamPaths(paths);
+  for (const file of [membership, copy, `${copy}-wal`, `${copy}-shm`, lastSync])
     rmSync(file, { force: true });
 }
 

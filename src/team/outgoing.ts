@@ -1,4 +1,3 @@
-import { getProjectName } from '../core/project.ts';
 import type { Withdrawal } from '../lessons/store/withdrawals.ts';
 import { bodyOf, contentId, idOf, type LessonBody, type NewFact } from './model/fact.ts';
 import type { Known } from './store/copy.ts';
@@ -18,6 +17,8 @@ export type Local = {
 
 /** What the team knows already, as its copy here has it. */
 export type Sent = {
+  /** This member's login. */
+  readonly me: string;
   /** Ids of this member's facts. */
   readonly ids: ReadonlySet<string>;
   readonly knownOf: (about: string) => Known | undefined;
@@ -47,22 +48,41 @@ export function sharedForm(lesson: LocalLesson, repository: string) {
   return { body, about: contentId({ kind: 'lesson', repository, body }) };
 }
 
-/** The project's own path is nobody else's: what lies below it is named from there. */
+/** The project's own path is nobody else's: what lies below it is named from there, it itself is a dot. */
 function insideProject(text: string, projectPath: string): string {
   if (projectPath === '') return text;
-  return text
-    .replaceAll(`${projectPath}/`, '')
-    .replaceAll(`${projectPath}\\`, '')
-    .replaceAll(projectPath, getProjectName(projectPath));
+  const path = projectPath.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const below = new RegExp(`${path}[\\\\/](?=[\\w.@-])`, 'g');
+  const itself = new RegExp(`${path}[\\\\/]?(?![\\w.@-])`, 'g');
+  return text.replace(below, '').replace(itself, '.');
 }
 
-/** A path from a root or a home, on any system; what devices are called and addresses of the web are none. */
-const OUTSIDE =
-  /(?<![\w:/.<>*\])}-])(?:~[\w-]*\/|\/(?!dev\/(?:null|stdin|stdout|stderr|tty)\b|\/)[\w.@~-]+\/[\w.@~-])|(?<![\w/])[A-Za-z]:\\|(?<![\w\\])\\\\[\w.-]+\\|\bfile:\/\//;
+/** What stands before the beginning of a path: nothing, a blank, a quote, a bracket, an operator, an option of one letter. */
+const BEFORE = String.raw`(?:(?<![\w/.~@*?%+)\]}<>-])|(?<=(?:^|[^A-Z<]|[^<][A-Z]{1,4})>)|(?<=(?:^|[\s"'=])-[A-Za-z]))`;
+/** Paths from a root or a home, on any system. What devices are called, and addresses of the web, are none. */
+const LEADS_OUTSIDE = new RegExp(
+  [
+    String.raw`${BEFORE}/(?!/|dev/(?:null|stdin|stdout|stderr|tty)\b)[\w.@~-]+/[\w.@~-]`,
+    String.raw`${BEFORE}~[\w-]*/`,
+    String.raw`${BEFORE}\.\./`,
+    String.raw`\$\{?(?:HOME|USERPROFILE|TMPDIR|PWD|OLDPWD)\b`,
+    String.raw`%\w+%[\\/]`,
+    String.raw`(?<!\w)[A-Za-z]:[\\/](?!/)`,
+    String.raw`(?<![\w\\])\\\\[\w.-]+\\`,
+    String.raw`\b(?!(?:https?|wss?|ssh|git|git\+ssh|git\+https|postgres|postgresql|redis|mysql|npm)://)[a-z][a-z+.-]*://`,
+  ].join('|'),
+  'i',
+);
 
 /** Whether a text names a place outside of the repository. */
 export function leadsOutside(text: string): boolean {
-  return OUTSIDE.test(text);
+  return LEADS_OUTSIDE.test(text);
+}
+
+/** A reason for the others as it may leave this machine: without secrets, and without what names a place outside. */
+export function sharedReason(reason: string): string {
+  const { reason: clean = '' } = bodyOf('withdraw', { reason }) ?? {};
+  return clean === '' || leadsOutside(clean) ? 'the reason names a place outside of the repository' : clean;
 }
 
 /** A lesson that is seen in so many times more sessions than was said is worth a word. */
@@ -73,7 +93,7 @@ export function outgoing(local: Local, sent: Sent): Outgoing {
   const { repository } = local;
   const facts: NewFact[] = [];
   const keptBack: string[] = [];
-  if (!sent.part.takesPart) facts.push(partFact(repository, true, sent.part.said));
+  if (!sent.part.takesPart) facts.push(partFact(repository, true, sent.me, sent.part.said));
   for (const lesson of local.lessons) {
     if (lesson.fromTeam !== undefined) continue;
     const shared = sharedForm(lesson, repository);
@@ -105,8 +125,8 @@ export function outgoing(local: Local, sent: Sent): Outgoing {
 }
 
 /** Says that this member takes part in a repository, or does not any more. `said`: how often it was said before. */
-export function partFact(repository: string, takesPart: boolean, said: number): NewFact {
-  const id = idOf('part', repository, takesPart, said);
+export function partFact(repository: string, takesPart: boolean, login: string, said: number): NewFact {
+  const id = idOf('part', repository, takesPart, login, said);
   return { id, about: id, repository, kind: 'part', body: { takesPart } };
 }
 
@@ -118,12 +138,13 @@ function withdrawn({ repository, withdrawals }: Local, sent: Sent): NewFact[] {
     const shared = lesson && sharedForm(lesson, repository);
     const known = shared && sent.knownOf(shared.about);
     if (shared === undefined || known === undefined || known.withdrawn !== null) return [];
-    if (reason === 'user' && !known.isMine) return [];
-    const kind = known.isMine ? 'withdraw' : 'contradicted';
+    // Who shared it first withdraws it; another one's log only speaks against it.
+    const isFirst = known.author === sent.me;
+    if (reason === 'user' && !isFirst) return [];
+    const kind = isFirst ? 'withdraw' : 'contradicted';
     const id = idOf(kind, shared.about, ts);
-    const body = bodyOf(kind, { reason: detail });
-    if (sent.ids.has(id) || body === undefined) return [];
-    return [{ id, about: shared.about, repository, kind, body }];
+    if (sent.ids.has(id)) return [];
+    return [{ id, about: shared.about, repository, kind, body: { reason: sharedReason(detail) } }];
   });
 }
 
@@ -150,9 +171,9 @@ function decided({ repository, decisions }: Local, sent: Sent): NewFact[] {
   return decisions.flatMap(({ prefix, accepts, ts, why }): NewFact[] => {
     const about = sent.aboutOf(prefix);
     if (about === undefined) return [];
-    const body = bodyOf('verdict', { accepts, why });
+    const body = { accepts, why: why === null ? null : sharedReason(why) };
     const id = idOf('verdict', about, accepts, ts);
-    return body === undefined || sent.ids.has(id) ? [] : [{ id, about, repository, kind: 'verdict', body }];
+    return sent.ids.has(id) ? [] : [{ id, about, repository, kind: 'verdict', body }];
   });
 }
 

@@ -1,9 +1,11 @@
 import { memberEvidence } from '../benefit/report.ts';
-import { parseJson, reasonOf } from '../core/guards.ts';
-import type { Environment, StatePaths } from '../core/state-paths.ts';
+import { asRecord, parseJson, reasonOf } from '../core/guards.ts';
+import { type Environment, type StatePaths, VERSION } from '../core/state-paths.ts';
+import type { Db } from '../database/connection.ts';
 import { readCoin, readLedger } from '../database/ledger.ts';
 import type { Server } from '../database/postgres.ts';
 import { tryProcessLock, writeDatabase } from '../hooks/store/use-database.ts';
+import { remoteOf } from '../lessons/repository.ts';
 import { listWithdrawals } from '../lessons/store/withdrawals.ts';
 import { loadTrust } from '../settings/team-settings.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../system/atomic-file.ts';
@@ -22,24 +24,26 @@ import { type Local, outgoing } from './outgoing.ts';
 import {
   type Copy,
   cursorOf,
+  DamagedCopy,
   factAt,
   forgetFacts,
-  isDamage,
   known,
   knownByPrefix,
   knownOf,
   note,
   type Reader,
   saidBy,
+  sameMembers,
   sentBy,
   setCopyAside,
+  setMembers,
   takeIn,
   withCopy,
   workAgain,
 } from './store/copy.ts';
 import { clonesOf, localLessons, localRules, teamDecisions } from './store/knowledge.ts';
 import { schemaOf, TEAM_SCHEMA } from './store/migrate.ts';
-import { factIdAt, pullFacts, pushFacts, type Seat, seatIn } from './store/server.ts';
+import { hasFact, membersOf, pullFacts, pushFacts, type Seat, seatIn } from './store/server.ts';
 
 /**
  * Brings this machine and the team's server together: what is new here goes out, what is new there comes in. Each step can be
@@ -47,7 +51,6 @@ import { factIdAt, pullFacts, pushFacts, type Seat, seatIn } from './store/serve
  */
 
 const PUSHED_AT_ONCE = 1000;
-const PULLED_AT_ONCE = 20_000;
 
 export type SyncReport = Changes & {
   readonly pushed: number;
@@ -56,6 +59,8 @@ export type SyncReport = Changes & {
   readonly refused: readonly string[];
   /** What stays here: lessons with a path outside of the repository in them. */
   readonly keptBack: number;
+  /** Projects from which nothing was sent: they are no clones of what was shared any more. */
+  readonly moved: readonly string[];
   readonly setAside: string | null;
 };
 
@@ -97,7 +102,9 @@ export async function syncTeam(membership: Membership, world: World): Promise<Sy
 
 /** How the last sync went; undefined before the first. */
 export function lastSync(paths: StatePaths): Exclude<SyncOutcome, { kind: 'busy' }> | undefined {
-  return parseJson(readTextFile(teamPaths(paths).lastSync) ?? '') as ReturnType<typeof lastSync>;
+  const last = asRecord(parseJson(readTextFile(teamPaths(paths).lastSync) ?? ''));
+  const isWhole = last.kind === 'done' ? Array.isArray(last.refused) : typeof last.reason === 'string';
+  return isWhole && typeof last.at === 'string' ? (last as ReturnType<typeof lastSync>) : undefined;
 }
 
 /** A damaged copy is set aside and pulled anew. */
@@ -110,7 +117,7 @@ async function syncSound(membership: Membership, world: World): Promise<SyncRepo
     try {
       return await sync(null);
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!(error instanceof DamagedCopy)) throw error;
       return await sync(setCopyAside(world.paths, world.now));
     }
   } finally {
@@ -141,55 +148,91 @@ type Syncing = {
   readonly setAside: string | null;
 };
 
+/** What comes in first: what was withdrawn is told no more also where the server takes nothing. */
 async function syncWith(syncing: Syncing, world: World): Promise<SyncReport> {
-  const { membership, seat, copy, setAside } = syncing;
+  const { membership, seat, server, copy, setAside } = syncing;
   const reader = { me: membership.login, trust: loadTrust(world.paths) };
-  const isOtherServer = note1('epoch', seat.epoch, copy) || note1('login', reader.me, copy);
-  if (isOtherServer) forgetFacts(copy);
-  const isOtherTrust = note1('trust', reader.trust, copy);
+  for (const [name, value] of [['epoch', seat.epoch] as const, ['login', reader.me] as const]) {
+    if (known(name, copy) === value) continue;
+    forgetFacts(copy);
+    note(name, value, copy);
+  }
   const report = {
     ...{ pushed: 0, pulled: 0, told: 0, withdrawn: 0, offered: 0, keptBack: 0, setAside },
-    refused: [] as string[],
+    ...{ refused: [] as string[], moved: [] as string[] },
   };
   const places = sharedPlaces(membership);
-  for (const { repository } of [...places, { repository: NO_REPOSITORY }]) {
-    if (await wasSetBack(repository, syncing)) forgetFacts(copy);
-    report.pulled += await pull(repository, reader, syncing);
+  const repositories = [...places.map(({ repository }) => repository), NO_REPOSITORY];
+  for (const repository of repositories) if (await wasSetBack(repository, syncing)) forgetFacts(copy);
+  for (const repository of repositories) report.pulled += await pull(repository, reader, syncing);
+  const members = (await membersOf(seat.team, server)).filter(({ isRemoved }) => !isRemoved);
+  const stale = workedOut(new Map(members.map(({ login, role }) => [login, role])), reader, copy);
+  for (const place of places) {
+    if (stale.what !== undefined) workAgain(stale.what, place.repository, reader, copy);
+    take(place, report, syncing, world);
   }
-  for (const { repository, project } of places) {
-    const { facts, keptBack } = writeDatabase(world.paths, (db) => {
-      const projects = clonesOf(project, db);
-      const local: Local = {
-        ...{ repository, projects },
-        lessons: localLessons(projects, db),
-        rules: localRules(projects, db),
-        withdrawals: listWithdrawals(projects, db),
-        decisions: teamDecisions(projects, db),
-      };
-      return outgoing(local, sentOf(repository, reader, copy));
-    });
+  stale.settle();
+  for (const place of places) {
+    if (remoteOf(place.project, world.env) !== place.remote) {
+      report.moved.push(place.project);
+      continue;
+    }
+    const { facts, keptBack } = writeDatabase(world.paths, (db) =>
+      outgoing(localTo(place, db), sentOf(place.repository, reader, copy)),
+    );
     report.keptBack += keptBack.length;
     await push(facts, report, syncing);
-    report.pulled += await pull(repository, reader, syncing);
-    if (isOtherTrust) workAgain(repository, reader, copy);
-    const changes = writeDatabase(world.paths, (db) =>
-      carryOut({ repository, projects: clonesOf(project, db), now: world.now }, copy, db),
-    );
-    report.told += changes.told;
-    report.withdrawn += changes.withdrawn;
-    report.offered += changes.offered;
+    report.pulled += await pull(place.repository, reader, syncing);
+    take(place, report, syncing, world);
   }
-  await push(ownEvidence(reader, world, copy), report, syncing);
+  if (places.length > 0) await push(ownEvidence(reader, world, copy), report, syncing);
   report.pulled += await pull(NO_REPOSITORY, reader, syncing);
   return report;
 }
 
-/** Notes under what the copy is worked out, and returns whether that is another than before. */
-function note1(name: 'epoch' | 'trust' | 'login', value: string, copy: Copy): boolean {
-  const before = known(name, copy);
-  if (before === value) return false;
-  note(name, value, copy);
-  return before !== undefined;
+type Place = ReturnType<typeof sharedPlaces>[number];
+
+/** Carries out here what has come in. */
+function take(
+  { repository, project }: Place,
+  report: { told: number; withdrawn: number; offered: number },
+  { copy }: Syncing,
+  { paths, now }: World,
+): void {
+  const changes = writeDatabase(paths, (db) =>
+    carryOut({ repository, projects: clonesOf(project, db), now }, copy, db),
+  );
+  report.told += changes.told;
+  report.withdrawn += changes.withdrawn;
+  report.offered = changes.offered;
+}
+
+function localTo({ repository, project }: Place, db: Db): Local {
+  const projects = clonesOf(project, db);
+  return {
+    ...{ repository, projects },
+    lessons: localLessons(projects, db),
+    rules: localRules(projects, db),
+    withdrawals: listWithdrawals(projects, db),
+    decisions: teamDecisions(projects, db),
+  };
+}
+
+/** What was worked out under other conditions; `settle` notes the new ones, once all of it is worked out under them. */
+function workedOut(members: ReadonlyMap<string, string>, { trust }: Reader, copy: Copy) {
+  const isOtherProgram = known('program', copy) !== VERSION;
+  // In this order: when it is stopped in between, the next sync finds that something is to be worked out.
+  if (!sameMembers(members, copy)) {
+    note('trust', 'unknown', copy);
+    setMembers(members, copy);
+  }
+  const isOtherTrust = known('trust', copy) !== trust;
+  const what = isOtherProgram ? ('all' as const) : isOtherTrust ? ('judged' as const) : undefined;
+  const settle = () => {
+    note('program', VERSION, copy);
+    note('trust', trust, copy);
+  };
+  return { what, settle };
 }
 
 /** The shared repositories by their name in the team. */
@@ -206,6 +249,7 @@ function sentOf(repository: string, { me }: Reader, copy: Copy) {
     return found.length === 1 ? found[0]?.about : undefined;
   };
   return {
+    me,
     ids: sentBy(me, copy),
     knownOf: (about: string) => knownOf(about, copy),
     aboutOf,
@@ -215,19 +259,18 @@ function sentOf(repository: string, { me }: Reader, copy: Copy) {
 
 /** A server that was set back to an earlier state lacks the last fact that is here, or has another one in its place. */
 async function wasSetBack(repository: string, { seat, server, copy }: Syncing): Promise<boolean> {
-  const last = factAt(cursorOf(repository, copy), copy);
-  if (last === undefined) return cursorOf(repository, copy) > 0;
-  return (await factIdAt({ team: seat.team, seq: last.seq }, server)) !== last.id;
+  const cursor = cursorOf(repository, copy);
+  const last = factAt(cursor, copy);
+  return last === undefined ? cursor > 0 : !(await hasFact(last, seat.team, server));
 }
 
 async function pull(repository: string, reader: Reader, { seat, server, copy }: Syncing): Promise<number> {
-  let pulled = 0;
-  for (;;) {
+  for (let pulled = 0; ; ) {
     const after = cursorOf(repository, copy);
-    const facts = await pullFacts({ team: seat.team, repository, after, limit: PULLED_AT_ONCE }, server);
+    const facts = await pullFacts({ team: seat.team, repository, after }, server);
+    if (facts.length === 0) return pulled;
     takeIn(facts, repository, reader, copy);
     pulled += facts.length;
-    if (facts.length < PULLED_AT_ONCE) return pulled;
   }
 }
 

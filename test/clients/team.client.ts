@@ -113,7 +113,8 @@ suite('a team', () => {
       });
       await waitFor(
         async () => (await run(ada, 'team', 'log')).includes(LESSON),
-        async () => `${await run(ada, 'team', 'status')}${await run(ada, 'lessons', '--json')}${await run(ada, 'team', 'sync', '--json')}`,
+        async () =>
+          `${await run(ada, 'team', 'status')}${await run(ada, 'lessons', '--json')}${await run(ada, 'team', 'sync', '--json')}`,
       );
 
       // The others fetch it, and it waits.

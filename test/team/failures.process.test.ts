@@ -21,7 +21,7 @@ import {
 
 const world = sharedWorld();
 
-const NAMES = Array.from({ length: 30 }, (_, index) => `option-${index}`);
+const NAMES = Array.from({ length: 12 }, (_, index) => `option-${index}`);
 
 /** What the server has of this person's lessons, each once. */
 async function sharedBy(login: string): Promise<string[]> {

@@ -17,6 +17,7 @@ const NOTHING: Local = {
   ...{ lessons: [], rules: [], withdrawals: [], decisions: [] },
 };
 const UNSENT: Sent = {
+  me: 'ada',
   ids: new Set(),
   knownOf: () => undefined,
   aboutOf: () => undefined,
@@ -24,7 +25,16 @@ const UNSENT: Sent = {
   part: { takesPart: true, said: 1 },
 };
 const known = (changes: Partial<Known> = {}): Known => ({
-  ...{ about: idOf('l'), kind: 'lesson', isMine: true, ownOpinion: null, isAccepted: false, withdrawn: null },
+  ...{
+    about: idOf('l'),
+    kind: 'lesson',
+    author: 'ada',
+    isContradicted: false,
+    isMine: true,
+    ownOpinion: null,
+    isAccepted: false,
+    withdrawn: null,
+  },
   ...changes,
 });
 const factsOf = (local: Partial<Local>, sent: Partial<Sent> = {}) =>
@@ -47,17 +57,26 @@ describe('leadsOutside()', () => {
       '=/opt/tool/bin',
     ],
     'python /usr/lib/python3/site.py',
+    ...[
+      'make 2>/home/ada/log.txt',
+      'cc -I/home/ada/include x.c',
+      'docker run -v/home/ada:/x',
+      'make -C/opt/acme/x',
+      'a:/home/ada/bin',
+    ],
+    ...[
+      'cat ../secret-client/config',
+      'cat $HOME/secret/x',
+      'ls $' + '{HOME}/x',
+      'C:/Users/ada/x',
+      'file:/home/ada/x',
+      'vscode://file/home/x',
+    ],
+    ...['scp host:/srv/acme/x .', '%USERPROFILE%\\x', 'x >/srv/a/b'],
   ];
   for (const text of OUTSIDE) test(`yes: ${text}`, () => expect(leadsOutside(text)).toBe(true));
   const INSIDE = [
-    ...[
-      'src/main.ts',
-      './run.sh',
-      '../other/x',
-      'npm test 2>/dev/null',
-      'GET https://x.example/a/b',
-      'a/b/c',
-    ],
+    ...['src/main.ts', './run.sh', 'npm test 2>/dev/null', 'GET https://x.example/a/b', 'a/b/c'],
     ...[
       '1/2',
       'and/or',
@@ -76,7 +95,14 @@ describe('leadsOutside()', () => {
 describe('sharedForm()', () => {
   test('names what lies in the project from its root', () => {
     const said = `cannot find ${PROJECT}/src/a.ts in ${PROJECT}`;
-    expect(sharedForm(lesson({ said }), REPOSITORY)?.body.said).toBe('cannot find src/a.ts in shop');
+    expect(sharedForm(lesson({ said }), REPOSITORY)?.body.said).toBe('cannot find src/a.ts in .');
+  });
+
+  test('leaves the path of a neighbour whose name begins so what it is: outside', () => {
+    expect(
+      sharedForm(lesson({ said: `open ${PROJECT}-secret-client/build.log` }), REPOSITORY),
+    ).toBeUndefined();
+    expect(sharedForm(lesson({ said: `cd ${PROJECT} && make` }), REPOSITORY)?.body.said).toBe('cd . && make');
   });
 
   test('is none where a path outside is left, in whatever field', () => {
@@ -137,9 +163,10 @@ describe('outgoing()', () => {
 
   test('tells the team of what was withdrawn here: its author withdraws, another contradicts', () => {
     const of = (reason: 'user' | 'contradiction' | 'gone', isMine: boolean) =>
-      factsOf({ withdrawals: [withdrawal(reason)] }, { knownOf: () => known({ isMine }) }).map(
-        ({ kind }) => kind,
-      );
+      factsOf(
+        { withdrawals: [withdrawal(reason)] },
+        { knownOf: () => known({ author: isMine ? 'ada' : 'ben' }) },
+      ).map(({ kind }) => kind);
     expect([of('user', true), of('contradiction', true)]).toEqual([['withdraw'], ['withdraw']]);
     expect([of('user', false), of('contradiction', false)]).toEqual([[], ['contradicted']]);
     expect([of('gone', true), of('gone', false)]).toEqual([[], []]);

@@ -7,7 +7,13 @@ import { READING_CLIENTS } from '../../setup/clients/agent-files.ts';
 import { diffOf, NO_CHANGE } from '../../setup/file-plan.ts';
 import { locate, type Place } from '../../setup/manifest.ts';
 import { planLesson, planUndo, type UndoPlan } from '../../suggestions/apply.ts';
-import { carryOut, filesOf, listApplied, readAppliedLesson } from '../../suggestions/decide.ts';
+import {
+  type AppliedLesson,
+  carryOut,
+  filesOf,
+  listApplied,
+  readAppliedLesson,
+} from '../../suggestions/decide.ts';
 import { describeDeclaration, type Suggestion } from '../../suggestions/model/suggestion.ts';
 import { planTeamLesson, takeBackTeamLesson } from '../../team/decide.ts';
 import {
@@ -202,11 +208,11 @@ async function undo(report: DecisionReport, { paths }: CliState): Promise<void> 
   report.keepFromAgent();
   report.showChange(plan);
   if (diffOf(plan.change) !== '') await report.agree('Take this back?', 'take this back');
-  const takeBack = suggestion.origin === 'team' ? await takeBackTeamLesson(suggestion.id, paths) : undefined;
-  const store =
-    lesson &&
-    ((_ts: string, db: Db) =>
-      takeBack === undefined ? takeBackLesson(lesson, db) : takeBack(suggestion.projectPath, db));
+  const takeBack = (applied: AppliedLesson, db: Db) =>
+    suggestion.origin === 'team'
+      ? takeBackTeamLesson(suggestion.id, suggestion.projectPath, db)
+      : takeBackLesson(applied, db);
+  const store = lesson && ((_ts: string, db: Db) => takeBack(lesson, db));
   const verdict = { kind: 'undone' } as const;
   carryOut({ suggestion, verdict, change: plan.change, ...(store ? { store } : {}) }, paths, context.now());
   report.say(

@@ -3,7 +3,8 @@ import { parseJson, reasonOf } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
 import type { Membership } from '../../team/membership.ts';
 import { adviceOf, harmIn, idOf, type NewFact, readFact, type StoredFact } from '../../team/model/fact.ts';
-import { factAt, latestFacts, withCopy } from '../../team/store/copy.ts';
+import { sharedReason } from '../../team/outgoing.ts';
+import { factAt, factsAbout, knownOf, latestFacts, withCopy } from '../../team/store/copy.ts';
 import { pushFacts } from '../../team/store/server.ts';
 import { syncTeam } from '../../team/sync.ts';
 import {
@@ -123,17 +124,27 @@ function revert1(seq: number, flags: RevertFlags, context: CliContext): Promise<
   return withState(context, 'revert', async ({ paths }) => {
     const membership = membershipHere('revert', paths, context);
     keepFromAgent('revert', `team revert ${seq}`, context);
-    const fact = await withCopy(paths, (copy) => factAt(seq, copy));
-    if (fact === undefined)
+    const found = await withCopy(paths, (copy) => {
+      const fact = factAt(seq, copy);
+      return fact && { fact, known: knownOf(fact.about, copy), said: factsAbout(fact.about, copy) };
+    });
+    if (found === undefined)
       return fail(
         context,
         EXIT.notFound,
         `revert ${seq}: there is no such entry here`,
         `See "${PROGRAM} team log"`,
       );
-    const opposite = oppositeOf(fact, flags.why);
+    const opposite = oppositeOf(found.fact, found.said, flags.why);
     if (opposite === undefined)
-      return fail(context, EXIT.failed, `revert ${seq}: a ${fact.kind} cannot be taken back by others`);
+      return fail(context, EXIT.failed, `revert ${seq}: a ${found.fact.kind} cannot be taken back by others`);
+    const isWithdrawn = found.known !== undefined && found.known.withdrawn !== null;
+    if (isWithdrawn === (opposite.kind === 'withdraw'))
+      return fail(
+        context,
+        EXIT.failed,
+        `revert ${seq}: what it is about is ${isWithdrawn ? 'withdrawn' : 'not withdrawn'} already`,
+      );
     await sendNow(opposite, membership, paths, context);
     if (flags.json) return printJson({ reverted: seq, by: opposite.kind }, context);
     context.stdout(
@@ -144,18 +155,24 @@ function revert1(seq: number, flags: RevertFlags, context: CliContext): Promise<
   });
 }
 
-/** What takes a fact back; undefined where nothing does. */
+/** What takes a fact back; undefined where nothing does. `said`: how much was said of the same by now. */
 function oppositeOf(
   { kind, about, repository, seq }: StoredFact,
+  said: number,
   why: string | undefined,
 ): NewFact | undefined {
-  const reason = why ?? `entry ${seq} was reverted`;
-  if (kind === 'lesson' || kind === 'rule' || kind === 'restore')
-    return { id: idOf('withdraw', about, seq), about, repository, kind: 'withdraw', body: { reason } };
-  if (kind === 'withdraw' || kind === 'contradicted')
-    return { id: idOf('restore', about, seq), about, repository, kind: 'restore', body: { reason } };
-  return undefined;
+  const body = { reason: why ? sharedReason(why) : `entry ${seq} was reverted` };
+  const opposite = OPPOSITES[kind];
+  return opposite && { id: idOf(opposite, about, seq, said), about, repository, kind: opposite, body };
 }
+
+const OPPOSITES: Readonly<Record<string, 'withdraw' | 'restore'>> = {
+  lesson: 'withdraw',
+  rule: 'withdraw',
+  restore: 'withdraw',
+  withdraw: 'restore',
+  contradicted: 'restore',
+};
 
 /** Sends a fact, and then fetches what it has changed. */
 async function sendNow(
@@ -173,4 +190,4 @@ async function sendNow(
   if (outcome.kind === 'failed') failed(outcome.reason);
 }
 
-const RIGHTS = 'Its author and reviewers may withdraw, reviewers may restore';
+const RIGHTS = 'Who shared it first and reviewers may withdraw, reviewers may restore';

@@ -1,11 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { reasonOf } from '../../core/guards.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
 import type { Server } from '../../database/postgres.ts';
 import { readServerAddress } from '../../database/server-address.ts';
 import { readInput } from '../../system/files.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
-import { keyCheck, openTeamServer, readMembership, writeMembership } from '../../team/membership.ts';
+import {
+  DamagedMembership,
+  keyCheck,
+  openTeamServer,
+  readMembership,
+  writeMembership,
+} from '../../team/membership.ts';
 import { migrateTeam, schemaOf, TEAM_SCHEMA } from '../../team/store/migrate.ts';
 import { createTeam, teamsOf } from '../../team/store/server.ts';
 import { takeSeat } from '../../team/sync.ts';
@@ -68,7 +75,7 @@ function join(url: string, flags: Flags, context: CliContext): Promise<void> {
         EXIT.usage,
         `use "${shownLine(name)}" as a name: it is lower-case letters, digits, - and _`,
       );
-    const before = readMembership(paths);
+    const before = membershipBefore(paths);
     const problem = (reason: string, hint?: string) =>
       fail(context, EXIT.failed, `join the team: ${reason}`, hint);
     const server = await openTeamServer({ url }, env, connectServer).catch((error) =>
@@ -80,7 +87,13 @@ function join(url: string, flags: Flags, context: CliContext): Promise<void> {
       const { user: login } = read.address;
       const team = await prepared(flags, key, server).catch((error) => problem(shownLine(reasonOf(error))));
       const isSame = before?.team === team && before.key === key;
-      const membership = { url, team, key, login, shared: isSame ? before.shared : [] };
+      const membership = {
+        url: withLogin(url, login),
+        team,
+        key,
+        login,
+        shared: isSame ? before.shared : [],
+      };
       const { role } = await takeSeat(membership, server).catch((error) =>
         problem(shownLine(reasonOf(error))),
       );
@@ -99,10 +112,27 @@ function join(url: string, flags: Flags, context: CliContext): Promise<void> {
   });
 }
 
+/** The address names the login, whatever the environment says later. */
+function withLogin(url: string, login: string): string {
+  const address = new URL(url);
+  address.username = encodeURIComponent(login);
+  return address.href;
+}
+
+/** One that is damaged is replaced. */
+function membershipBefore(paths: StatePaths) {
+  try {
+    return readMembership(paths);
+  } catch (error) {
+    if (error instanceof DamagedMembership) return undefined;
+    throw error;
+  }
+}
+
 /** The schema brought up to date where this login may, and the team's name. */
 async function prepared({ create, team }: Flags, key: string, server: Server): Promise<string> {
   const { version } = await schemaOf(server);
-  if (create !== undefined || (version > 0 && version < TEAM_SCHEMA.made)) {
+  if (version < TEAM_SCHEMA.made && (create !== undefined || version > 0)) {
     try {
       await migrateTeam(server);
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { reasonOf } from '../../core/guards.ts';
 import { ROLES, type Role } from '../../team/model/fact.ts';
-import { membersOf, removeMember, setMember } from '../../team/store/server.ts';
+import { type Member, membersOf, removeMember, setMember } from '../../team/store/server.ts';
 import {
   type CliContext,
   choice,
@@ -38,7 +38,7 @@ export function membersCommand(context: CliContext): Command {
   )
     .argument('[action]', 'add or remove')
     .argument('[login]', 'as the server knows the person')
-    .addOption(choice('--role <ROLE>', 'of whom is added; otherwise member', ROLES));
+    .addOption(choice('--role <ROLE>', 'of whom is added; otherwise member, or what they are', ROLES));
 }
 
 type Words = { readonly what: string | undefined; readonly login: string | undefined };
@@ -52,7 +52,9 @@ function act({ what, login }: Words, flags: Flags, context: CliContext): Promise
       return fail(context, EXIT.usage, `${what} nobody: a login is missing`);
     if (what !== undefined) keepFromAgent('change the team', `team members ${what} ${login}`, context);
     const found = await onTeamServer(membership, context, async (team, server) => {
-      if (what === 'add') await setMember(team, login ?? '', flags.role ?? 'member', server);
+      if (what === 'add') await setMember(team, login ?? '', flags.role, server);
+      if (what === 'remove' && isLastOwner(login, await membersOf(team, server)))
+        throw new Error('it is the last owner, and nobody could change the team then');
       if (what === 'remove' && !(await removeMember(team, login ?? '', server))) return undefined;
       return await membersOf(team, server);
     }).catch((error: unknown) =>
@@ -70,4 +72,9 @@ function act({ what, login }: Words, flags: Flags, context: CliContext): Promise
     for (const member of there) table.push([shownLine(member.login), member.role]);
     context.stdout(`${table.toString()}\n`);
   });
+}
+
+function isLastOwner(login: string | undefined, members: readonly Member[]): boolean {
+  const owners = members.filter(({ role, isRemoved }) => role === 'owner' && !isRemoved);
+  return owners.length === 1 && owners[0]?.login === login;
 }

@@ -7,6 +7,7 @@ import { lookAtRepository, remoteOf } from '../../lessons/repository.ts';
 import { timeAgo } from '../../runs/model/stats.ts';
 import { loadTrust } from '../../settings/team-settings.ts';
 import {
+  DamagedMembership,
   type Membership,
   readMembership,
   removeMembership,
@@ -14,7 +15,8 @@ import {
   writeMembership,
 } from '../../team/membership.ts';
 import { partFact } from '../../team/outgoing.ts';
-import { countsOf, saidBy, withCopy } from '../../team/store/copy.ts';
+import { countsOf, saidBy, withCopy, withdrawnRules } from '../../team/store/copy.ts';
+import { clonesOf, teamSuggestionId, untellAll } from '../../team/store/knowledge.ts';
 import { pushFacts } from '../../team/store/server.ts';
 import { lastSync, type SyncOutcome, sharedPlaces, syncTeam } from '../../team/sync.ts';
 import {
@@ -27,6 +29,7 @@ import {
   keepFromAgent,
   PROGRAM,
   projectHere,
+  sentence,
   subcommand,
   withState,
 } from '../context.ts';
@@ -114,6 +117,7 @@ function printStatus({ json }: Flags, context: CliContext): Promise<void> {
         remote,
         project,
         ...countsOf(repository, copy),
+        withdrawnRules: withdrawnRules(repository, copy).map(teamSuggestionId),
       })),
     );
     if (json) return printJson({ team, login, url, trust, lastSync: last ?? null, repositories }, context);
@@ -136,6 +140,10 @@ function printStatus({ json }: Flags, context: CliContext): Promise<void> {
           'Refused: shaped like an instruction to an agent, or with a secret in it; "team log" says whose.\n',
         );
     }
+    for (const id of repositories.flatMap((one) => one.withdrawnRules))
+      context.stdout(
+        `A rule that you applied was withdrawn in the team: "${PROGRAM} undo ${id}" takes it out.\n`,
+      );
     context.stdout(dim(`Whose word counts: ${trust} (setting team.trust).\n`));
   });
 }
@@ -144,17 +152,22 @@ function syncWords(last: ReturnType<typeof lastSync>, { now, colours }: CliConte
   if (last === undefined) return `Nothing was sent or fetched yet: "${PROGRAM} team sync" does.`;
   const when = timeAgo(Date.parse(last.at), now().getTime());
   if (last.kind === 'failed')
-    return `${colours.yellow(`The last sync failed ${when}: ${shownLine(last.reason)}.`)} What is here works without it; the next one sends what waits.`;
+    return `${colours.yellow(sentence(`The last sync failed ${when}: ${shownLine(last.reason)}`))} What is here works without it; the next one sends what waits.`;
   return `Last sync ${when}: ${words(last)}.`;
 }
 
-function words({ pushed, told, withdrawn, offered, keptBack, refused, setAside }: DoneSync): string {
+function words({ pushed, told, withdrawn, offered, keptBack, refused, moved, setAside }: DoneSync): string {
   const parts = [
     `${counted(pushed, 'fact')} sent`,
     `${counted(offered, 'suggestion')} wait`,
     ...(told > 0 ? [`${counted(told, 'lesson')} told from now on`] : []),
     ...(withdrawn > 0 ? [`${counted(withdrawn, 'lesson')} withdrawn`] : []),
     ...(keptBack > 0 ? [`${keptBack} kept here, since they name a place outside of the repository`] : []),
+    ...(moved.length > 0
+      ? [
+          `nothing sent from ${moved.map(shownLine).join(', ')}, which is no clone of what was shared any more`,
+        ]
+      : []),
     ...(refused.length > 0 ? [`the server refused ${refused.length} (${shownLine(refused[0] ?? '')})`] : []),
     ...(setAside === null ? [] : [`the copy here was damaged, is in ${setAside}, and was fetched anew`]),
   ];
@@ -226,12 +239,20 @@ function unshareHere({ json }: Flags, context: CliContext): Promise<void> {
     writeMembership({ ...membership, shared }, paths);
     const gone = membership.shared.filter((one) => !shared.includes(one));
     const isTold = await tell(membership, gone, paths, context);
-    if (json) return printJson({ project, isTold }, context);
+    const untold = untell(gone, paths);
+    if (json) return printJson({ project, isTold, untold }, context);
     const others = isTold ? '' : ' The server could not be told that you take part no more.';
     context.stdout(
-      `Nothing of it is sent or fetched any more. What was shared stays in the team.${others}\n`,
+      `Nothing of it is sent or fetched any more, and what came from the team is told no more here. What was shared stays in the team.${others}\n`,
     );
   });
+}
+
+/** Nobody would hear here of a withdrawal any more: what came from the team is not told on. Returns how many lessons. */
+function untell(gone: Membership['shared'], paths: StatePaths): number {
+  return writeDatabase(paths, (db) =>
+    gone.reduce((sum, { project }) => sum + untellAll(clonesOf(project, db), '', db), 0),
+  );
 }
 
 /** Tells the server that this member takes part no more; false when it cannot be reached. */
@@ -247,7 +268,8 @@ async function tell(
         for (const { remote } of gone) {
           const repository = repositoryName(membership.key, remote);
           const { part } = saidBy(membership.login, repository, copy);
-          if (part.takesPart) await pushFacts(team, [partFact(repository, false, part.said)], server);
+          if (part.takesPart)
+            await pushFacts(team, [partFact(repository, false, membership.login, part.said)], server);
         }
       }),
     );
@@ -258,15 +280,28 @@ async function tell(
   }
 }
 
+/** A membership that cannot be read is none: leaving has to be possible. */
+function damagedOr(read: () => Membership): Membership | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DamagedMembership) return undefined;
+    throw error;
+  }
+}
+
 function leaveTeam({ json, yes }: YesFlags, context: CliContext): Promise<void> {
   return withState(context, 'leave the team', async ({ paths }) => {
-    const { team, login } = membershipHere('leave', paths, context);
     keepFromAgent('leave the team', 'team leave', context);
+    const membership = damagedOr(() => membershipHere('leave', paths, context));
+    const { team = '', login = '', shared = [] } = membership ?? {};
     context.isJson ||
       context.stdout(
-        'Its key and the copy of what it shares go from this machine. What you shared and what you accepted stays, there and here.\n',
+        'Its key and the copy of what it shares go from this machine, and what came from it is told no more. What you shared stays in the team.\n',
       );
     await agree(`Leave the team "${shownLine(team)}"?`, 'leave it', { yes }, context);
+    if (membership !== undefined) await tell(membership, shared, paths, context);
+    untell(shared, paths);
     removeMembership(paths);
     if (json) return printJson({ team, login }, context);
     context.stdout(

@@ -114,13 +114,21 @@ export function saveLearnt(
     if (!isInformative(group.key) || isForgotten(group.key, db)) continue;
     const sql = `SELECT id, resolved_by, state, evidence FROM error_kb WHERE error_normalized = ? AND project_path = ?`;
     const known = db.sqlite.get(sql, group.key, projectPath);
-    if (known?.state === 'withdrawn' || known?.state === 'doubted') continue;
+    const isGone = known?.state === 'withdrawn' || known?.state === 'doubted';
+    if (isGone && !(group.lesson !== null && isAnother(group.lesson, known, db))) continue;
     if (scope === 'project' && known !== undefined) saveState(group, known, projectPath, db);
     const isOthers = known?.resolved_by === 'user' || known?.resolved_by === 'model';
     const isKept =
       scope === 'session' && (known?.resolved_by === 'lesson' || known?.state === 'contradicted');
     if (group.lesson !== null && !isOthers && !isKept) saveLesson(group.lesson, projectPath, db);
   }
+}
+
+/** What a team has withdrawn makes room for what helps instead, and does not come back itself. */
+function isAnother({ remedy }: Lesson, known: Row, db: Db): boolean {
+  if (recordIn(known.evidence).teamWithdrawn === undefined) return false;
+  const sql = 'SELECT resolution FROM withdrawals WHERE error_id = ? ORDER BY id DESC LIMIT 1';
+  return db.sqlite.get(sql, Number(known.id))?.resolution !== JSON.stringify(remedy);
 }
 
 const SPEAK_AGAINST =
@@ -152,7 +160,7 @@ function saveLesson({ key, said, remedy, evidence }: Lesson, projectPath: string
      VALUES (?, ?, ?, ?, ?, ?, ?, 'lesson', ?, ?, ?, ?)
      ON CONFLICT(error_normalized, project_path) DO UPDATE SET said = excluded.said, resolution = excluded.resolution,
        resolved_by = 'lesson', use_count = excluded.use_count, last_used = excluded.last_used,
-       sessions = MAX(sessions, excluded.sessions), evidence = excluded.evidence`,
+       state = CASE WHEN state = 'withdrawn' THEN 'open' ELSE state END, sessions = MAX(sessions, excluded.sessions), evidence = excluded.evidence`,
     ...[last, key, said, said, projectPath, failed, JSON.stringify(remedy)],
     ...[helped, last, sessions, JSON.stringify(evidence)],
   );

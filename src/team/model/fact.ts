@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isInstructionShaped } from '../../core/inert-text.ts';
 import { redactSecrets } from '../../core/redact.ts';
-import { cleanText, cutText } from '../../core/text.ts';
+import { cutText, oneLine } from '../../core/text.ts';
 import { resolutionText } from '../../core/told-texts.ts';
+import { maskLine } from '../../lessons/failure.ts';
 
 /** What a team's history consists of. Facts are written by others: they are read as data, within limits, and checked. */
 
@@ -16,21 +17,23 @@ const COMMAND_LENGTH_MAX = 600;
 const REASON_LENGTH_MAX = 300;
 const COUNT_MAX = 1_000_000;
 
-/** Texts come in clean and no longer than this. A text that is empty then is none. */
+/** Texts come in clean, on one line and no longer than this. A text that is empty then is none. */
 const text = (lengthMax: number) =>
   z
     .string()
-    .transform((value) => cutText(cleanText(value), lengthMax))
+    .transform((value) => cutText(oneLine(value), lengthMax))
     .pipe(z.string().min(1));
 const command = text(COMMAND_LENGTH_MAX);
+/** One that may be empty. */
+const place = z.string().transform((value) => cutText(oneLine(value), COMMAND_LENGTH_MAX));
 const count = z.number().int().min(0).max(COUNT_MAX);
 
 /** As lessons/lesson.ts has them, and a person's own words. */
 const REMEDY = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('command'), failing: command, use: command }),
   z.object({ kind: z.literal('without'), failing: command, leaveOut: command }),
-  z.object({ kind: z.literal('directory'), use: command, directory: z.string().max(COMMAND_LENGTH_MAX) }),
-  z.object({ kind: z.literal('fixer'), failing: z.string().max(COMMAND_LENGTH_MAX), use: command }),
+  z.object({ kind: z.literal('directory'), use: command, directory: place }),
+  z.object({ kind: z.literal('fixer'), failing: place, use: command }),
   z.object({ kind: z.literal('lint'), rule: command, message: command }),
   z.object({ kind: z.literal('words'), summary: command }),
 ]);
@@ -60,12 +63,14 @@ const TALLY = z.object({
   held: count,
   told: count,
 });
-const CURE = z.object({
-  kind: z.string().max(20),
-  episodes: count,
-  logEvidence: z.number(),
-  logHarm: z.number(),
-});
+/** What one episode can add to the logarithm of an evidence: its stake is at most .95 of what would lose all. */
+const LOG_OF_EPISODE_MAX = Math.log(1.95);
+const log = z.number().min(-700).max(700);
+const CURE = z
+  .object({ kind: z.string().max(20), episodes: count, logEvidence: log, logHarm: log })
+  .refine(
+    ({ episodes, logEvidence, logHarm }) => Math.max(logEvidence, logHarm) <= episodes * LOG_OF_EPISODE_MAX,
+  );
 /** `ledger`: which one of its author's. */
 const EVIDENCE = z.object({
   ledger: z.string().regex(HEX),
@@ -177,6 +182,16 @@ export function resolutionOf(remedy: TeamRemedy): string {
   return JSON.stringify(
     remedy.kind === 'words' ? { kind: 'model', summary: remedy.summary, resolvedBy: 'team' } : remedy,
   );
+}
+
+/** Of the beginning of a key so much is compared: it may be cut, and has its program behind it. */
+const COMPARED_LENGTH = 40;
+
+/** An error is known again by its key: where the telling line is that of another one, the key is shown in its place. */
+export function asShown(lesson: LessonBody): LessonBody {
+  const { key, said, remedy } = lesson;
+  const isOfKey = remedy.kind === 'lint' || key.startsWith(maskLine(said).slice(0, COMPARED_LENGTH));
+  return isOfKey ? lesson : { ...lesson, said: key };
 }
 
 /** What agents would be told of a lesson, in English. */

@@ -28,31 +28,35 @@ const SCHEMA = `
   CREATE INDEX facts_about ON facts (about, seq);
   CREATE UNIQUE INDEX facts_once ON facts (author, id);
   CREATE INDEX facts_part ON facts (repository, seq) WHERE kind = 'part';
-  -- One row for each lesson and rule. harm: why it is offered to nobody. handled: what it comes to has been done here.
+  -- One row for each lesson and rule. author: who shared it first. unoffered: why this user is not asked about it. handled: what it
+  -- comes to has been done here.
   CREATE TABLE standings (
     about TEXT PRIMARY KEY,
     repository TEXT NOT NULL,
     kind TEXT NOT NULL,
+    author TEXT NOT NULL,
     authors INTEGER NOT NULL,
     sessions INTEGER NOT NULL,
     is_mine INTEGER NOT NULL,
     own_opinion INTEGER,
     is_accepted INTEGER NOT NULL,
     withdrawn TEXT,
-    harm TEXT,
+    is_contradicted INTEGER NOT NULL,
+    unoffered TEXT,
     handled INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX standings_waiting ON standings (repository, authors DESC, sessions DESC)
-    WHERE is_mine = 0 AND own_opinion IS NULL AND is_accepted = 0 AND withdrawn IS NULL AND harm IS NULL;
+  CREATE INDEX standings_waiting ON standings (repository, author, authors DESC, sessions DESC)
+    WHERE is_mine = 0 AND own_opinion IS NULL AND (is_accepted = 0 OR kind = 'rule') AND withdrawn IS NULL AND unoffered IS NULL;
   CREATE INDEX standings_unhandled ON standings (repository) WHERE handled = 0;
   CREATE TABLE cursors (repository TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  -- Under which conditions the standings were worked out: epoch, trust, login.
+  CREATE TABLE members (login TEXT PRIMARY KEY, role TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  -- Under which conditions the standings were worked out.
   CREATE TABLE known (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
 export type Copy = { readonly sqlite: Sqlite };
 
-/** Works with the copy, which is made where it is not there. */
+/** Works with the copy, which is made where it is not there. @throws Error that says so when it is damaged. */
 export async function withCopy<T>(paths: StatePaths, work: (copy: Copy) => T | Promise<T>): Promise<T> {
   const sqlite = opened(teamPaths(paths).copy);
   try {
@@ -63,30 +67,46 @@ export async function withCopy<T>(paths: StatePaths, work: (copy: Copy) => T | P
 }
 
 function opened(file: string): Sqlite {
-  const sqlite = openForWriting(file, BUSY_TIMEOUT_MS);
+  const sqlite = guarded(file, () => openForWriting(file, BUSY_TIMEOUT_MS));
+  const guard =
+    <Args extends unknown[], T>(act: (...args: Args) => T) =>
+    (...args: Args) =>
+      guarded(file, () => act(...args));
+  const { exec, run, get, all, transaction, close } = sqlite;
+  const sound = { exec: guard(exec), run: guard(run), get: guard(get), all: guard(all), transaction, close };
   try {
-    if (Number(sqlite.get('PRAGMA user_version')?.user_version) !== VERSION) {
-      switchToWal(sqlite);
-      sqlite.transaction(() => {
-        if (sqlite.get("SELECT 1 FROM sqlite_schema WHERE name = 'facts'") !== undefined) return;
-        sqlite.exec(SCHEMA);
-        sqlite.exec(`PRAGMA user_version = ${VERSION}`);
+    if (Number(sound.get('PRAGMA user_version')?.user_version) !== VERSION) {
+      guarded(file, () => switchToWal(sqlite));
+      transaction(() => {
+        if (sound.get("SELECT 1 FROM sqlite_schema WHERE name = 'facts'") !== undefined) return;
+        sound.exec(SCHEMA);
+        sound.exec(`PRAGMA user_version = ${VERSION}`);
       });
     }
-    sqlite.exec('PRAGMA synchronous = NORMAL');
+    sound.exec('PRAGMA synchronous = NORMAL');
     // Ids have no order: a large copy's indexes are written all over.
-    sqlite.exec('PRAGMA cache_size = -65536');
-    return sqlite;
+    sound.exec('PRAGMA cache_size = -65536');
+    return sound;
   } catch (error) {
-    sqlite.close();
+    close();
     throw error;
   }
 }
 
-/** Whether an error says that the copy's file is damaged. */
-export function isDamage(error: unknown): boolean {
-  return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteErrorCode(error) ?? '');
+/** Says of the copy itself that it is damaged: it is used beside the knowledge base, which may be damaged as well. */
+function guarded<T>(file: string, act: () => T): T {
+  try {
+    return act();
+  } catch (cause) {
+    const isLacking = cause instanceof Error && /no such (?:table|column|index)/.test(cause.message);
+    if (!isLacking && !/^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteErrorCode(cause) ?? '')) throw cause;
+    const advice = '"self-generation team sync" fetches it anew';
+    throw new DamagedCopy(`The copy of what the team shares, "${file}", is damaged; ${advice}`, { cause });
+  }
 }
+
+/** The copy's file is damaged. */
+export class DamagedCopy extends Error {}
 
 /** Sets a damaged copy aside: all of it is on the server. Returns where it is now. */
 export function setCopyAside(paths: StatePaths, now: Date): string {
@@ -98,16 +118,39 @@ export function setCopyAside(paths: StatePaths, now: Date): string {
   return aside;
 }
 
-/** Under what the copy's standings were worked out. */
-export function known(name: 'epoch' | 'trust' | 'login', { sqlite }: Copy): string | undefined {
+/** Under what the copy's standings were worked out. `program`: the version of this one. */
+type Condition = 'epoch' | 'login' | 'trust' | 'program';
+
+/** Undefined before it was noted first. */
+export function known(name: Condition, { sqlite }: Copy): string | undefined {
   return textIn(sqlite.get('SELECT value FROM known WHERE name = ?', name)?.value) ?? undefined;
 }
 
-/** Notes that; another value than before makes all standings stale. */
-export function note(name: 'epoch' | 'trust' | 'login', value: string, { sqlite }: Copy): void {
+/** Notes that, once everything has been worked out under it. */
+export function note(name: Condition, value: string, { sqlite }: Copy): void {
   const sql =
     'INSERT INTO known (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
   sqlite.run(sql, name, value);
+}
+
+/** Whether the members are those that the standings were worked out with. */
+export function sameMembers(members: ReadonlyMap<string, string>, copy: Copy): boolean {
+  const before = membersIn(copy);
+  return before.size === members.size && [...members].every(([login, role]) => before.get(login) === role);
+}
+
+/** Takes in who is in the team, with which role. */
+export function setMembers(members: ReadonlyMap<string, string>, { sqlite }: Copy): void {
+  sqlite.transaction(() => {
+    sqlite.run('DELETE FROM members');
+    for (const [login, role] of members)
+      sqlite.run('INSERT INTO members (login, role) VALUES (?, ?)', login, role);
+  });
+}
+
+function membersIn({ sqlite }: Copy): Map<string, string> {
+  const rows = sqlite.all('SELECT login, role FROM members');
+  return new Map(rows.map(({ login, role }) => [String(login), String(role)]));
 }
 
 /** Forgets all that was pulled: the server is another one, or has lost what it had. */
@@ -154,9 +197,15 @@ export function takeIn(facts: readonly StoredFact[], repository: string, reader:
   });
 }
 
-/** Works the standings of everything out again that somebody has an opinion on. */
-export function workAgain(repository: string, reader: Reader, copy: Copy): void {
-  copy.sqlite.transaction(() => work(judged(repository, copy), repository, reader, copy));
+/** Works out again what may be another by now: all of it, or what somebody has an opinion on. */
+export function workAgain(what: 'all' | 'judged', repository: string, reader: Reader, copy: Copy): void {
+  const abouts = what === 'judged' ? judged(repository, copy) : aboutsIn(repository, copy);
+  copy.sqlite.transaction(() => work(abouts, repository, reader, copy));
+}
+
+function aboutsIn(repository: string, { sqlite }: Copy): string[] {
+  const rows = sqlite.all('SELECT DISTINCT about FROM facts WHERE repository = ?', repository);
+  return rows.map(({ about }) => String(about));
 }
 
 function judged(repository: string, { sqlite }: Copy): string[] {
@@ -172,30 +221,40 @@ function work(abouts: readonly string[], repository: string, { me, trust }: Read
   const parts = factsIn(
     sqlite.all("SELECT * FROM facts WHERE repository = ? AND kind = 'part' ORDER BY seq", repository),
   );
-  const asker = { me, trust, participants: participantsIn(parts) };
+  const asker = { me, trust, participants: participantsIn(parts), members: membersIn(copy) };
   const rows = sqlite.all(
     'SELECT * FROM facts WHERE about IN (SELECT value FROM json_each(?)) ORDER BY about, seq',
     JSON.stringify([...new Set(abouts)]),
   );
   for (const facts of Map.groupBy(factsIn(rows), ({ about }) => about).values()) {
     const standing = standingOf(facts);
-    if (standing !== undefined) keep(standing, { ...asker, repository }, copy);
+    if (standing?.repository === repository) keep(standing, asker, copy);
   }
 }
 
-function keep(standing: Standing, asker: Asker & { readonly repository: string }, { sqlite }: Copy): void {
-  const { about, kind, authors, sessions, opinions, withdrawn } = standing;
+function keep(standing: Standing, asker: Asker, { sqlite }: Copy): void {
+  const { about, repository, kind, authors, sessions, opinions, withdrawn } = standing;
   const own = opinions.get(asker.me)?.accepts;
   sqlite.run(
-    `INSERT INTO standings (about, repository, kind, authors, sessions, is_mine, own_opinion, is_accepted, withdrawn)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO standings
+       (about, repository, kind, author, authors, sessions, is_mine, own_opinion, is_accepted, withdrawn,
+       is_contradicted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (about) DO UPDATE SET authors = excluded.authors, sessions = excluded.sessions,
        is_mine = excluded.is_mine, own_opinion = excluded.own_opinion, is_accepted = excluded.is_accepted,
-       withdrawn = excluded.withdrawn, handled = 0`,
-    ...[about, asker.repository, kind, authors.length, sessions, authors.includes(asker.me) ? 1 : 0],
+       withdrawn = excluded.withdrawn, is_contradicted = excluded.is_contradicted, handled = 0`,
+    ...[
+      about,
+      repository,
+      kind,
+      authors[0] ?? '',
+      authors.length,
+      sessions,
+      authors.includes(asker.me) ? 1 : 0,
+    ],
     own === undefined ? null : own ? 1 : 0,
     isAccepted(standing, asker) ? 1 : 0,
     withdrawn === null ? null : `${withdrawn.by}: ${withdrawn.reason}`,
+    withdrawn?.isContradiction ? 1 : 0,
   );
 }
 
@@ -255,11 +314,15 @@ export type Known = {
   readonly about: string;
   readonly kind: 'lesson' | 'rule';
   readonly isMine: boolean;
+  /** Who shared it first. */
+  readonly author: string;
   /** Null: none. */
   readonly ownOpinion: boolean | null;
   readonly isAccepted: boolean;
   /** Who and why; null: it is not withdrawn. */
   readonly withdrawn: string | null;
+  /** That is somebody's log alone: what others have learned themselves stays. */
+  readonly isContradicted: boolean;
 };
 
 function knownIn(row: Row): Known {
@@ -267,9 +330,11 @@ function knownIn(row: Row): Known {
     about: String(row.about),
     kind: row.kind === 'rule' ? 'rule' : 'lesson',
     isMine: row.is_mine === 1,
+    author: String(row.author),
     ownOpinion: row.own_opinion === null ? null : row.own_opinion === 1,
     isAccepted: row.is_accepted === 1,
     withdrawn: textIn(row.withdrawn),
+    isContradicted: row.is_contradicted === 1,
   };
 }
 
@@ -300,25 +365,44 @@ export function noteHandled(abouts: readonly string[], { sqlite }: Copy): void {
   );
 }
 
-/** Why it is offered to nobody. */
-export function noteHarm(about: string, harm: string, { sqlite }: Copy): void {
-  sqlite.run('UPDATE standings SET harm = ? WHERE about = ?', harm, about);
+/** Why this user is not asked about it: `instruction` and `secret` are harm, `known` is what is told of its error here. */
+export type Unoffered = 'instruction' | 'secret' | 'known';
+
+/** Notes that. */
+export function noteUnoffered(about: string, why: Unoffered, { sqlite }: Copy): void {
+  sqlite.run('UPDATE standings SET unoffered = ? WHERE about = ?', why, about);
 }
 
 const WAITING =
-  'is_mine = 0 AND own_opinion IS NULL AND is_accepted = 0 AND withdrawn IS NULL AND harm IS NULL';
+  "is_mine = 0 AND own_opinion IS NULL AND (is_accepted = 0 OR kind = 'rule') AND withdrawn IS NULL AND unoffered IS NULL";
 
-/** What waits for this member's word, shared by most and seen most often first. */
-export function waiting(repository: string, limit: number, { sqlite }: Copy): Known[] {
-  const sql = `SELECT * FROM standings WHERE repository = ? AND ${WAITING} ORDER BY authors DESC, sessions DESC LIMIT ?`;
-  return sqlite.all(sql, repository, limit).map(knownIn);
+/**
+ * What waits for this member's word: of each author so many, shared by most and seen most often first. Nobody who shares a
+ * thousand takes the place of the others.
+ */
+export function waiting(repository: string, ofEach: number, { sqlite }: Copy): Known[] {
+  const authors = sqlite.all(
+    `SELECT DISTINCT author FROM standings WHERE repository = ? AND ${WAITING}`,
+    repository,
+  );
+  const sql = `SELECT * FROM standings WHERE repository = ? AND author = ? AND ${WAITING}
+    ORDER BY authors DESC, sessions DESC LIMIT ?`;
+  const rows = authors.flatMap(({ author }) => sqlite.all(sql, repository, String(author), ofEach));
+  const by = (name: string) => (left: Row, right: Row) => Number(right[name]) - Number(left[name]);
+  return rows.sort((left, right) => by('authors')(left, right) || by('sessions')(left, right)).map(knownIn);
+}
+
+/** Rules that this user has applied and the team has withdrawn since. */
+export function withdrawnRules(repository: string, { sqlite }: Copy): string[] {
+  const sql = `SELECT about FROM standings WHERE repository = ? AND kind = 'rule' AND own_opinion = 1 AND withdrawn IS NOT NULL`;
+  return sqlite.all(sql, repository).map(({ about }) => String(about));
 }
 
 /** How much of a repository is here. */
 export function countsOf(repository: string, { sqlite }: Copy) {
   const row = sqlite.get(
     `SELECT COUNT(*) AS shared, TOTAL(is_mine) AS mine, TOTAL(is_accepted AND withdrawn IS NULL) AS accepted,
-       TOTAL(withdrawn IS NOT NULL) AS withdrawn, TOTAL(harm IS NOT NULL) AS refused,
+       TOTAL(withdrawn IS NOT NULL) AS withdrawn, TOTAL(unoffered IN ('instruction', 'secret')) AS refused,
        TOTAL(${WAITING}) AS waiting FROM standings WHERE repository = ?`,
     repository,
   );
@@ -345,6 +429,11 @@ export function latestFacts(
       ...[repositories === undefined ? null : JSON.stringify(repositories), about ?? null, limit],
     )
     .map(storedIn);
+}
+
+/** How many facts there are about the same. */
+export function factsAbout(about: string, { sqlite }: Copy): number {
+  return Number(sqlite.get('SELECT COUNT(*) AS count FROM facts WHERE about = ?', about)?.count);
 }
 
 /** The fact with this number, as it stands; undefined where it is not here. */

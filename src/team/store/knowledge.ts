@@ -1,9 +1,9 @@
 import { readRecord, readString } from '../../core/guards.ts';
 import type { Db } from '../../database/connection.ts';
 import { isForgotten } from '../../database/forgotten-errors.ts';
-import { recordIn, textIn } from '../../database/sqlite.ts';
+import { type Row, recordIn, textIn } from '../../database/sqlite.ts';
 import { withdrawLesson } from '../../lessons/store/model-lessons.ts';
-import { restoreLesson } from '../../lessons/store/withdrawals.ts';
+import { noteWithdrawal, restoreLesson } from '../../lessons/store/withdrawals.ts';
 import { type LessonBody, resolutionOf, type TeamRemedy } from '../model/fact.ts';
 
 /** The team's side of the knowledge base: what this machine could share of it, and what the team puts into it. */
@@ -25,7 +25,7 @@ const TOLD = "typeof(resolution) = 'text' AND resolved_by IN ('user', 'lesson')"
 /** What is told in these projects, by what was learned and by a person's word; what a model alone stands for is not among them. */
 export function localLessons(projects: readonly string[], db: Db): LocalLesson[] {
   const rows = db.sqlite.all(
-    `SELECT id, project_path, error_normalized, said, resolution, sessions, evidence FROM error_kb
+    `SELECT id, project_path, error_normalized, said, resolution, resolved_by, sessions, evidence FROM error_kb
      WHERE project_path IN (SELECT value FROM json_each(?)) AND ${TOLD} ORDER BY id`,
     JSON.stringify(projects),
   );
@@ -47,7 +47,8 @@ export function localLessons(projects: readonly string[], db: Db): LocalLesson[]
         failed: count('failed', 0),
         helped: count('helped', 0),
       },
-      fromTeam: readString(readRecord(evidence, 'team'), 'about'),
+      // A person may have written since what helps: that is theirs.
+      fromTeam: row.resolved_by === 'lesson' ? teamIdIn(row.evidence) : undefined,
     };
   });
 }
@@ -82,15 +83,29 @@ type TeamLesson = {
 /** Why a lesson of the team is not told here although it was accepted. `known`: something is told of that error already. */
 export type Telling = 'told' | 'known' | 'withdrawn-here' | 'forgotten';
 
-/** Tells a lesson of the team from now on, unless something is known of its error here. */
-export function tellTeamLesson(lesson: TeamLesson, db: Db): Telling {
-  const { about, author, content, projectPath, ts } = lesson;
-  const { key, said, remedy, sessions, failed, helped } = content;
+/** What one author claims counts up to this, as it does in a standing. */
+const SESSIONS_MAX = 50;
+
+/** Why a lesson of the team is not told in a project, whatever others think of it; undefined where nothing is against it. */
+export function objectionHere(key: string, about: string, projectPath: string, db: Db): Telling | undefined {
   if (isForgotten(key, db)) return 'forgotten';
   const row = rowOf(key, projectPath, db);
-  if (typeof row?.resolution === 'string') return teamIdIn(row.evidence) === about ? 'told' : 'known';
-  if (row?.state === 'withdrawn' || row?.state === 'doubted') return 'withdrawn-here';
-  const evidence = { ...recordIn(row?.evidence), sessions, failed, helped, team: { about, author } };
+  if (typeof row?.resolution === 'string') return isOfTeam(row, about) ? undefined : 'known';
+  if (row?.state !== 'withdrawn' && row?.state !== 'doubted') return undefined;
+  // What the team has withdrawn makes room for another one of the same error.
+  const withdrawn = readString(recordIn(row.evidence), 'teamWithdrawn');
+  return withdrawn === undefined || withdrawn === about ? 'withdrawn-here' : undefined;
+}
+
+/** Tells a lesson of the team from now on, where nothing is against it. */
+export function tellTeamLesson(lesson: TeamLesson, db: Db): Telling {
+  const { about, author, content, projectPath, ts } = lesson;
+  const { key, said, remedy, failed, helped } = content;
+  const objection = objectionHere(key, about, projectPath, db);
+  if (objection !== undefined) return objection;
+  const sessions = Math.min(content.sessions, SESSIONS_MAX);
+  const { withdrawnBy: _, teamWithdrawn: __, ...known } = recordIn(rowOf(key, projectPath, db)?.evidence);
+  const evidence = { ...known, sessions, failed, helped, team: { about, author } };
   db.sqlite.run(
     `INSERT INTO error_kb (ts, error_normalized, said, project_path, seen_count, resolution, resolved_by, use_count, last_used,
        sessions, evidence) VALUES (?, ?, ?, ?, 0, ?, 'lesson', ?, ?, ?, ?)
@@ -102,10 +117,27 @@ export function tellTeamLesson(lesson: TeamLesson, db: Db): Telling {
   return 'told';
 }
 
+type TeamRow = Pick<TeamLesson, 'about' | 'projectPath'> & { readonly key: string };
+
 /** What came from the team is told no more, without a word against it: nobody whom this user trusts stands for it by now. */
-export function untellTeamLesson(about: string, key: string, projectPath: string, db: Db): void {
+export function untellTeamLesson({ about, key, projectPath }: TeamRow, db: Db): void {
   const row = rowOf(key, projectPath, db);
-  if (typeof row?.resolution !== 'string' || teamIdIn(row.evidence) !== about) return;
+  if (row !== undefined && isOfTeam(row, about)) untell(row, db);
+}
+
+/** The same for all that came from the team: of these projects, or what begins so. */
+export function untellAll(projects: readonly string[], aboutPrefix: string, db: Db): number {
+  const rows = db.sqlite.all(
+    `SELECT * FROM error_kb WHERE resolved_by = 'lesson' AND typeof(resolution) = 'text'
+       AND project_path IN (SELECT value FROM json_each(?)) AND json_extract(evidence, '$.team.about') >= ?`,
+    ...[JSON.stringify(projects), aboutPrefix],
+  );
+  const own = rows.filter(({ evidence }) => teamIdIn(evidence)?.startsWith(aboutPrefix));
+  for (const row of own) untell(row, db);
+  return own.length;
+}
+
+function untell(row: Row, db: Db): void {
   const { team: _, ...evidence } = recordIn(row.evidence);
   db.sqlite.run(
     `UPDATE error_kb SET resolution = NULL, resolved_by = NULL, state = 'open', evidence = ? WHERE id = ?`,
@@ -116,15 +148,32 @@ export function untellTeamLesson(about: string, key: string, projectPath: string
 /** By which a withdrawal here is known to be the team's. */
 const BY_TEAM = 'withdrawn in the team by ';
 
-/** A lesson is told no more, since the team has withdrawn it, whoever had it first. */
-export function withdrawForTeam(row: number, who: string, ts: string, db: Db): void {
-  withdrawLesson(row, 'user', db, { reason: 'user', detail: `${BY_TEAM}${who}`, ts });
+type TeamWithdrawal = {
+  readonly about: string;
+  /** Who and why. */
+  readonly withdrawn: string;
+  readonly ts: string;
+};
+
+/** A lesson is told no more, since the team has withdrawn it. What was learned here itself is not learned again then. */
+export function withdrawForTeam(id: number, { about, withdrawn, ts }: TeamWithdrawal, db: Db): void {
+  const why = { reason: 'user', detail: `${BY_TEAM}${withdrawn}`, ts } as const;
+  const row = db.sqlite.get('SELECT * FROM error_kb WHERE id = ?', id);
+  if (row !== undefined && isOfTeam(row, about)) {
+    noteWithdrawal(id, why, db);
+    untell(row, db);
+    return;
+  }
+  withdrawLesson(id, 'user', db, why);
+  const sql = "UPDATE error_kb SET evidence = json_set(evidence, '$.teamWithdrawn', ?) WHERE id = ?";
+  db.sqlite.run(sql, about, id);
 }
 
-/** Tells again what was withdrawn here for the team's sake alone. */
-export function restoreForTeam(key: string, projectPath: string, ts: string, db: Db): void {
+/** Tells again what was withdrawn here for the team's sake alone, once the team has it again. */
+export function restoreForTeam({ about, key, projectPath }: TeamRow, ts: string, db: Db): void {
   const row = rowOf(key, projectPath, db);
-  if (row?.state === 'withdrawn' && isByTeam(textIn(row.why) ?? '')) restoreLesson(Number(row.id), ts, db);
+  if (row === undefined || readString(recordIn(row.evidence), 'teamWithdrawn') !== about) return;
+  if (row.state === 'withdrawn') restoreLesson(Number(row.id), ts, db);
 }
 
 /** Whether the detail of a withdrawal says that it is the team's. */
@@ -132,16 +181,18 @@ export function isByTeam(detail: string): boolean {
   return detail.startsWith(BY_TEAM);
 }
 
-function rowOf(key: string, projectPath: string, db: Db) {
-  return db.sqlite.get(
-    `SELECT *, (SELECT detail FROM withdrawals WHERE error_id = error_kb.id AND restored_ts IS NULL ORDER BY id DESC LIMIT 1) AS why
-     FROM error_kb WHERE error_normalized = ? AND project_path = ?`,
-    ...[key, projectPath],
-  );
+function rowOf(key: string, projectPath: string, db: Db): Row | undefined {
+  const sql = 'SELECT * FROM error_kb WHERE error_normalized = ? AND project_path = ?';
+  return db.sqlite.get(sql, key, projectPath);
 }
 
 function teamIdIn(evidence: unknown): string | undefined {
   return readString(readRecord(recordIn(evidence), 'team'), 'about');
+}
+
+/** A person's own words in its place are theirs, whatever stood there before. */
+function isOfTeam(row: Row, about: string): boolean {
+  return row.resolved_by === 'lesson' && teamIdIn(row.evidence) === about;
 }
 
 /** The rules that are applied in these projects. */

@@ -26,8 +26,34 @@ export async function schemaOf(server: Pick<Server, 'all'>): Promise<TeamSchema>
   return { version: Number(row?.version ?? 0), leastProgram: Number(row?.least_program ?? 0) };
 }
 
-const VERSIONS = `
+/** What has to be there before the first version, made by whoever may make roles and schemas on the server. */
+const GROUND = `
+  DO $$
+  BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_tables') THEN
+      CREATE ROLE self_generation_tables NOLOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_member') THEN
+      CREATE ROLE self_generation_member NOLOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_reviewer') THEN
+      CREATE ROLE self_generation_reviewer NOLOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_owner') THEN
+      CREATE ROLE self_generation_owner NOLOGIN;
+    END IF;
+  END $$;
+  GRANT self_generation_member TO self_generation_reviewer;
+  GRANT self_generation_reviewer TO self_generation_owner;
+  GRANT self_generation_tables TO CURRENT_USER;
   CREATE SCHEMA IF NOT EXISTS self_generation;
+  ALTER SCHEMA self_generation OWNER TO self_generation_tables;
+`;
+
+/** Everything belongs to a role as which nobody can log in: rights bind its makers too. */
+const AS_OWNER_OF_TABLES = 'SET LOCAL ROLE self_generation_tables';
+
+const VERSIONS = `
   CREATE TABLE IF NOT EXISTS self_generation.versions (
     version integer PRIMARY KEY,
     least_program integer NOT NULL,
@@ -37,28 +63,29 @@ const VERSIONS = `
   GRANT SELECT ON self_generation.versions TO PUBLIC;
 `;
 
-/** One after the other, in one transaction each, however many programs try at once. Returns the version that it was before. */
-export async function migrateTeam(server: Server): Promise<number> {
-  await server.transaction((statements) => lockedSchema(statements));
-  const { version: before } = await schemaOf(server);
-  for (const [index, script] of MIGRATIONS.entries()) {
-    await server.transaction(async (statements) => {
-      await statements.all(LOCK);
-      const { version } = await schemaOf(statements);
-      if (version >= index + 1) return;
+const LOCK = `SELECT pg_advisory_xact_lock(hashtext('self_generation.migrate'))`;
+
+/**
+ * Brings the schema up to date, all of it or nothing, however many programs try at once. Returns the version that it was before.
+ * @throws ServerError where this login may make no roles and schemas.
+ */
+export function migrateTeam(server: Server): Promise<number> {
+  return server.transaction(async (statements) => {
+    await statements.all(LOCK);
+    await statements.all(GROUND);
+    await statements.all(AS_OWNER_OF_TABLES);
+    await statements.all(VERSIONS);
+    const { version: before } = await schemaOf(statements);
+    for (const [index, script] of MIGRATIONS.entries()) {
+      if (index < before) continue;
       await statements.all(script);
       await statements.all('INSERT INTO self_generation.versions (version, least_program) VALUES ($1, $2)', [
         index + 1,
         TEAM_SCHEMA.least,
       ]);
-    });
-  }
-  return before;
-}
-
-const LOCK = `SELECT pg_advisory_xact_lock(hashtext('self_generation.migrate'))`;
-
-async function lockedSchema(statements: Pick<Server, 'all'>): Promise<void> {
-  await statements.all(LOCK);
-  await statements.all(VERSIONS);
+    }
+    await statements.all('RESET ROLE');
+    await statements.all('REVOKE self_generation_tables FROM CURRENT_USER');
+    return before;
+  });
 }

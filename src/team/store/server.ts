@@ -57,12 +57,17 @@ export async function membersOf(team: number, server: Statements): Promise<Membe
   }));
 }
 
-/** Takes somebody in, or gives a member another role. */
-export async function setMember(team: number, login: string, role: Role, server: Statements): Promise<void> {
+/** Takes somebody in, or gives a member another role; without one a member keeps theirs. */
+export async function setMember(
+  team: number,
+  login: string,
+  role: Role | undefined,
+  server: Statements,
+): Promise<void> {
   await server.all(
-    `INSERT INTO self_generation.members (team, login, role) VALUES ($1, $2, $3)
-     ON CONFLICT (team, login) DO UPDATE SET role = excluded.role, removed_at = NULL`,
-    [team, login, role],
+    `INSERT INTO self_generation.members (team, login, role) VALUES ($1, $2, COALESCE($3, 'member'))
+     ON CONFLICT (team, login) DO UPDATE SET role = COALESCE($3, members.role), removed_at = NULL`,
+    [team, login, role ?? null],
   );
 }
 
@@ -92,22 +97,25 @@ export async function pushFacts(
   return rows.length;
 }
 
-type Pull = {
-  readonly team: number;
-  readonly repository: string;
-  readonly after: number;
-  readonly limit: number;
-};
+type Pull = { readonly team: number; readonly repository: string; readonly after: number };
 
-/** The facts of a repository behind a number, in order. */
+/** So much comes at once that it arrives in time on a slow line, whatever somebody has written. */
+const PULLED_BYTES_MAX = 2_000_000;
+const PULLED_MAX = 20_000;
+
+/** Facts of a repository behind a number, in order: those that come next, at least one; none where there are no more. */
 export async function pullFacts(
-  { team, repository, after, limit }: Pull,
+  { team, repository, after }: Pull,
   server: Statements,
 ): Promise<StoredFact[]> {
   const rows = await server.all(
-    `SELECT seq, author, role, id, kind, repository, about, body, at FROM self_generation.facts
-     WHERE team = $1 AND repository = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
-    [team, repository, after, limit],
+    `SELECT seq, author, role, id, kind, repository, about, body, at FROM (
+       SELECT *, sum(octet_length(body::text)) OVER (ORDER BY seq) AS total, row_number() OVER (ORDER BY seq) AS nth FROM (
+         SELECT seq, author, role, id, kind, repository, about, body, at FROM self_generation.facts
+         WHERE team = $1 AND repository = $2 AND seq > $3 ORDER BY seq LIMIT $4
+       ) AS next
+     ) AS summed WHERE total <= $5 OR nth = 1 ORDER BY seq`,
+    [team, repository, after, PULLED_MAX, PULLED_BYTES_MAX],
   );
   return rows.map((row) => ({
     seq: Number(row.seq),
@@ -122,14 +130,15 @@ export async function pullFacts(
   }));
 }
 
-/** The id of the fact with this number; undefined where the server has none. */
-export async function factIdAt(
-  { team, seq }: { readonly team: number; readonly seq: number },
+/** Whether the server has this fact under its number: written by the same, at the same time. */
+export async function hasFact(
+  { seq, author, id, at }: StoredFact,
+  team: number,
   server: Statements,
-): Promise<string | undefined> {
-  const [row] = await server.all('SELECT id FROM self_generation.facts WHERE team = $1 AND seq = $2', [
-    team,
-    seq,
-  ]);
-  return row === undefined ? undefined : String(row.id);
+): Promise<boolean> {
+  const rows = await server.all(
+    'SELECT 1 FROM self_generation.facts WHERE team = $1 AND seq = $2 AND author = $3 AND id = $4 AND at = $5',
+    [team, seq, author, id, at],
+  );
+  return rows.length > 0;
 }

@@ -28,9 +28,13 @@ const judges = (author: string, accepts: boolean | null, role?: string) =>
 const takesPart = (author: string, isThere = true) => fact(author, 'part', { takesPart: isThere });
 const withdraws = (author: string, role?: string) => fact(author, 'withdraw', { reason: 'wrong' }, role);
 
-const accepted = (trust: 'me' | 'reviewers' | 'majority', facts: Fact[], me = 'me') => {
+const accepted = (trust: 'me' | 'reviewers' | 'majority', facts: Fact[], gone: string[] = []) => {
+  const me = 'me';
   const standing = standingOf(facts);
-  return standing !== undefined && isAccepted(standing, { trust, me, participants: participantsIn(facts) });
+  const members = new Map(facts.map(({ author, role }) => [author, role]));
+  for (const login of gone) members.delete(login);
+  const participants = participantsIn(facts);
+  return standing !== undefined && isAccepted(standing, { trust, me, participants, members });
 };
 
 describe('standingOf()', () => {
@@ -70,6 +74,25 @@ describe('standingOf()', () => {
     expect(standingOf([...gone, restored('owner'), withdraws('a')])?.withdrawn).not.toBeNull();
   });
 
+  test('sharing it as well gives nobody a say in its end', () => {
+    expect(standingOf([shares('a'), shares('b'), withdraws('b')])?.withdrawn).toBeNull();
+  });
+
+  test('what is said in another repository counts nothing', () => {
+    const elsewhere = (one: Fact): Fact => ({ ...one, repository: idOf('other') });
+    const facts = [shares('a'), elsewhere(judges('r', true, 'owner')), elsewhere(withdraws('a'))];
+    expect(standingOf(facts)).toMatchObject({ withdrawn: null });
+    expect(standingOf(facts)?.opinions.size).toBe(0);
+  });
+
+  test('what a reviewer has restored is contradicted by a reviewer alone', () => {
+    const contradicts = (author: string, role?: string) =>
+      fact(author, 'contradicted', { reason: 'it failed' }, role);
+    const restored = [shares('a'), contradicts('b'), fact('c', 'restore', { reason: 'no' }, 'reviewer')];
+    expect(standingOf([...restored, contradicts('b')])?.withdrawn).toBeNull();
+    expect(standingOf([...restored, contradicts('c', 'reviewer')])?.withdrawn).not.toBeNull();
+  });
+
   test('any member’s log may contradict it', () => {
     const found = standingOf([shares('a'), fact('b', 'contradicted', { reason: 'it failed 3 times' })]);
     expect(found?.withdrawn).toEqual({ by: 'b', reason: 'it failed 3 times', isContradiction: true });
@@ -106,6 +129,20 @@ describe('isAccepted()', () => {
       true,
     );
     expect(accepted('majority', [takesPart('a'), shares('a')])).toBe(false);
+  });
+
+  test('who has left the team has no voice, for or against', () => {
+    const facts = [shares('a'), judges('r', true, 'reviewer'), judges('o', false, 'owner')];
+    expect(accepted('reviewers', facts, ['o'])).toBe(true);
+    expect(accepted('reviewers', facts, ['o', 'r'])).toBe(false);
+    const there = ['b', 'c', 'd'].map((name) => takesPart(name));
+    expect(accepted('majority', [...there, shares('a'), judges('b', true)], ['c', 'd'])).toBe(true);
+  });
+
+  test('a word from before one shared it oneself still counts', () => {
+    const facts = [shares('a'), judges('r', true, 'reviewer'), fact('r', 'lesson', BODY, 'reviewer')];
+    expect(accepted('reviewers', facts)).toBe(true);
+    expect(accepted('reviewers', [facts[2] as Fact, judges('r', true, 'reviewer')])).toBe(false);
   });
 
   test('what I have rejected is told to nobody here, whoever accepts it', () => {

@@ -1,21 +1,6 @@
 -- What a team shares, in a PostgreSQL of its own. History alone: facts are added, never changed or removed; what they come to
 -- is worked out by who reads them. A login is a person. Rights have two locks: a group role of the server, granted by whoever
--- runs it, and a row in `members`, written by the team's owner.
-
-DO $$
-BEGIN
-  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_member') THEN
-    CREATE ROLE self_generation_member NOLOGIN;
-  END IF;
-  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_reviewer') THEN
-    CREATE ROLE self_generation_reviewer NOLOGIN;
-  END IF;
-  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'self_generation_owner') THEN
-    CREATE ROLE self_generation_owner NOLOGIN;
-  END IF;
-END $$;
-GRANT self_generation_member TO self_generation_reviewer;
-GRANT self_generation_reviewer TO self_generation_owner;
+-- runs it, and a row in `members`, written by the team's owner. All of it belongs to a role as which nobody can log in.
 
 -- `epoch`: another one means another server, or one that was set up anew. `key_check`: by which a member sees that the key is
 -- the team's; the key itself is on no server.
@@ -40,8 +25,9 @@ CREATE TABLE self_generation.members (
 
 -- `id`: what the fact is, as a sum of its content or made for it, so that the same fact of an author is added once. `about`: the lesson or rule.
 -- `repository`: an HMAC under the team's key; all zeros for what is about none.
+CREATE SEQUENCE self_generation.facts_seq;
 CREATE TABLE self_generation.facts (
-  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  seq bigint PRIMARY KEY,
   team integer NOT NULL REFERENCES self_generation.teams (id),
   author name NOT NULL DEFAULT session_user,
   role text NOT NULL,
@@ -81,29 +67,33 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
   SELECT self_generation.role_in(team_id) = 'owner' AND pg_has_role(session_user, 'self_generation_owner', 'MEMBER')
 $$;
 
+-- Who shared it first: sharing it as well gives nobody a say in its end.
 CREATE FUNCTION self_generation.has_shared(team_id integer, lesson text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
-  SELECT EXISTS (
-    SELECT FROM self_generation.facts
-    WHERE team = team_id AND about = lesson AND author = session_user AND kind IN ('lesson', 'rule')
-  )
+  SELECT COALESCE((
+    SELECT author = session_user FROM self_generation.facts
+    WHERE team = team_id AND about = lesson AND kind IN ('lesson', 'rule') ORDER BY seq LIMIT 1
+  ), false)
 $$;
 
--- Who wrote a fact, in which role and when is the server's word, whatever a client says. One writer at a time: then the
--- numbers are in the order in which they become visible, and who reads from a number on misses none.
-CREATE FUNCTION self_generation.wait_for_writers() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+-- Who wrote a fact, in which role and when is the server's word, whatever a client says. One writer of a team at a time: then
+-- the numbers are in the order in which they become visible, and who reads from a number on misses none. Only who may write to
+-- the team can hold that lock. Behind a snapshot somebody who has been removed would be a member still.
+CREATE FUNCTION self_generation.stamp_fact() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtext('self_generation.facts'));
-  RETURN NULL;
-END $$;
-CREATE TRIGGER facts_in_order BEFORE INSERT ON self_generation.facts
-  FOR EACH STATEMENT EXECUTE FUNCTION self_generation.wait_for_writers();
-
-CREATE FUNCTION self_generation.stamp_fact() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
-BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'facts are added in a transaction that reads what is committed' USING ERRCODE = '42501';
+  END IF;
+  IF self_generation.role_in(NEW.team) IS NULL THEN
+    RAISE EXCEPTION '% is no member of this team', session_user USING ERRCODE = '42501';
+  END IF;
+  PERFORM FROM self_generation.teams WHERE id = NEW.team FOR NO KEY UPDATE;
+  NEW.seq := nextval('self_generation.facts_seq');
   NEW.author := session_user;
-  NEW.role := COALESCE(self_generation.role_in(NEW.team), 'none');
-  NEW.at := now();
+  NEW.role := CASE WHEN self_generation.may_own(NEW.team) THEN 'owner'
+    WHEN self_generation.may_review(NEW.team) THEN 'reviewer' ELSE 'member' END;
+  NEW.at := clock_timestamp();
   RETURN NEW;
 END $$;
 CREATE TRIGGER facts_stamped BEFORE INSERT ON self_generation.facts
