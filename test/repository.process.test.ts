@@ -46,7 +46,7 @@ function callsIn(markdown: string): Call[] {
     const words = line.split(/[\s[\]|\\]+/).filter((word) => word !== '');
     return [
       {
-        words: words.slice(0, 1).filter((word) => !word.startsWith('-')),
+        words: words.slice(0, words[0] === 'team' ? 2 : 1).filter((word) => !word.startsWith('-')),
         flags: words.filter((word) => /^--?[a-z]/.test(word)),
       },
     ];

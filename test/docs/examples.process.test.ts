@@ -22,9 +22,9 @@ function typeIn(home: Home, line: string): Promise<ProcessResult> {
   });
 }
 
-/** These start agents: some have tests of their own below. The last ones need the real client, a browser, a release. */
+/** These start agents: some have tests of their own below. The last ones need the real client, a browser, a release, a server. */
 const NOT_HERE =
-  /^\S+ (?:subagents|explore|plan|run|steer|queue|memory|orchestrate|worklog|doctor --live|report --open|update --from)\b/;
+  /^\S+ (?:subagents|explore|plan|run|steer|queue|memory|orchestrate|worklog|doctor --live|report --open|update --from|team)\b/;
 
 test('the harmless commands of the pages end with 0, page by page', async () => {
   using home = temporaryHome();
