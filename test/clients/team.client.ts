@@ -88,13 +88,13 @@ suite('a team', () => {
       const server = await startPostgres();
       ended.push(server.remove);
       const [ada, rita, ben] = [await member('ada'), await member('rita'), await member('ben')];
-      await asAdmin(server, 'CREATE ROLE ada LOGIN SUPERUSER');
+      await asAdmin(server, 'CREATE ROLE ada LOGIN CREATEROLE; GRANT CREATE ON DATABASE postgres TO ada');
       const made = parseJson(
         await run(ada, 'team', 'join', server.url('ada'), '--create', 'shop', '--json'),
       ) as { key: string };
       await asAdmin(
         server,
-        `ALTER ROLE ada NOSUPERUSER; GRANT self_generation_owner TO ada; CREATE ROLE rita LOGIN; CREATE ROLE ben LOGIN;
+        `ALTER ROLE ada NOCREATEROLE; CREATE ROLE rita LOGIN; CREATE ROLE ben LOGIN;
          GRANT self_generation_reviewer TO rita; GRANT self_generation_member TO ben`,
       );
       await run(ada, 'team', 'members', 'add', 'rita', '--role', 'reviewer');

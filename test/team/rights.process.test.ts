@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Server } from '../../src/database/postgres.ts';
+import { connectServer, type Server } from '../../src/database/postgres.ts';
+import { readServerAddress } from '../../src/database/server-address.ts';
 import { keyCheck } from '../../src/team/membership.ts';
 import { contentId, idOf, type NewFact, NO_REPOSITORY } from '../../src/team/model/fact.ts';
 import { migrateTeam } from '../../src/team/store/migrate.ts';
@@ -213,6 +214,42 @@ describe.skipIf(!HAS_POSTGRES)('rights on the server', () => {
     ])
       expect(admin.all(sql)).rejects.toMatchObject({ code: '42501' });
     await admin.close();
+  });
+
+  test('who has made the tables is bound by them like everybody else', async () => {
+    await asAdmin(server, 'CREATE ROLE maker LOGIN CREATEROLE');
+    await asAdmin(server, 'CREATE DATABASE made OWNER maker');
+    const there = async (login: string) => {
+      const read = readServerAddress(server.url(login, 'made'), {});
+      return await connectServer(read.kind === 'address' ? read.address : expect.unreachable());
+    };
+    const maker = await there('maker');
+    await migrateTeam(maker);
+    await createTeam('made', '0'.repeat(64), maker);
+    await pushFacts(1, [factOf('made')], maker);
+    for (const sql of [
+      'ALTER TABLE self_generation.facts DISABLE TRIGGER USER',
+      'ALTER TABLE self_generation.facts DISABLE ROW LEVEL SECURITY',
+      'DELETE FROM self_generation.facts',
+      'DROP SCHEMA self_generation CASCADE',
+      'SET ROLE self_generation_tables',
+    ])
+      expect(maker.all(sql)).rejects.toMatchObject({ code: '42501' });
+    // Bringing the schema up to date once more leaves no more rights behind.
+    await migrateTeam(maker);
+    expect(maker.all('SET ROLE self_generation_tables')).rejects.toMatchObject({ code: '42501' });
+    await maker.close();
+  });
+
+  test('a login without any right cannot keep the others from writing, and an old snapshot is no seat', async () => {
+    const stranger = as('stranger');
+    await stranger.all("SELECT pg_advisory_lock(hashtext('self_generation.facts'))");
+    expect(await pushFacts(OURS, [factOf('despite')], as('member'))).toBe(1);
+    await stranger.all('SELECT pg_advisory_unlock_all()');
+    const member = as('member');
+    await member.all('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    expect(pushFacts(OURS, [factOf('behind')], member)).rejects.toMatchObject({ code: '42501' });
+    await member.all('ROLLBACK');
   });
 
   test('SQL in a text stays a text', async () => {

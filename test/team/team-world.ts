@@ -81,11 +81,11 @@ export async function teamWorld(options: Parameters<typeof startPostgres>[0] = {
   const remote = join(root, 'shop.git');
   git(root, 'init', '--bare', '-q', remote);
   const homes: Home[] = [];
-  await asAdmin(server, 'CREATE ROLE olga LOGIN SUPERUSER');
+  await asAdmin(server, 'CREATE ROLE olga LOGIN CREATEROLE; GRANT CREATE ON DATABASE postgres TO olga');
   const olga = person('olga');
   const { key } = JSON.parse(await olga.team('join', server.url('olga'), '--create', TEAM, '--json'));
   // From here on the owner has an owner's rights and no more.
-  await asAdmin(server, `ALTER ROLE olga NOSUPERUSER; GRANT ${ROLES.owner} TO olga`);
+  await asAdmin(server, 'ALTER ROLE olga NOCREATEROLE; REVOKE CREATE ON DATABASE postgres FROM olga');
   await olga.team('share', '--yes');
   function person(login: string): Person {
     const home = temporaryHome();

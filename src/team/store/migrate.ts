@@ -46,8 +46,8 @@ const GROUND = `
   GRANT self_generation_member TO self_generation_reviewer;
   GRANT self_generation_reviewer TO self_generation_owner;
   GRANT self_generation_tables TO CURRENT_USER;
-  CREATE SCHEMA IF NOT EXISTS self_generation;
-  ALTER SCHEMA self_generation OWNER TO self_generation_tables;
+  GRANT self_generation_owner TO CURRENT_USER;
+  CREATE SCHEMA IF NOT EXISTS self_generation AUTHORIZATION self_generation_tables;
 `;
 
 /** Everything belongs to a role as which nobody can log in: rights bind its makers too. */
