@@ -134,12 +134,12 @@ describe('rule 1: folders import only what the table says', () => {
   }
 });
 
-describe('rule 2: only main.ts loads at run time', () => {
+describe('rule 2: only main.ts and faces.ts load at run time', () => {
   test('in src/', () => check(forbiddenDynamicImports(EDGES)));
 
   // A type in this form is an import that the bundler does not see.
   const hidden = (texts: typeof TEXTS) =>
-    [...texts].filter(([file, text]) => /\bimport\('/.test(text) && file !== 'main.ts').map(([file]) => file);
+    [...texts].filter(([file, text]) => /\bimport\('/.test(text) && !['main.ts', 'faces.ts'].includes(file)).map(([file]) => file);
 
   test('and no type comes in by import()', () => {
     check(hidden(TEXTS));
@@ -261,8 +261,8 @@ describe('rule 5: every folder says what lives there', () => {
   const importsOfFolder = (folder: string) =>
     (IMPORT_TABLE[folder] ?? []).filter((target) => target !== folder && !target.startsWith('#'));
 
-  test('in src/, and there are at most 19', () => {
-    expect(FOLDERS.length).toBeLessThanOrEqual(19);
+  test('in src/, and there are at most 20', () => {
+    expect(FOLDERS.length).toBeLessThanOrEqual(20);
     for (const folder of FOLDERS)
       expect([
         folder,

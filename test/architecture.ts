@@ -18,7 +18,9 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   database: ['database', 'benefit/model', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
   'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
   'database/sqlite-node.ts': ['database/sqlite.ts', 'node:module', 'better-sqlite3'],
+  'database/postgres.ts': ['database/server-address.ts', 'node:', 'pg'],
   settings: ['settings', 'core', 'runs/model', '#runtime'],
+  team: ['team', 'database', 'system', 'core', 'node:', 'zod', '#runtime'],
   lessons: ['lessons', 'benefit/model', 'database', 'system', 'core', 'node:'],
   benefit: ['benefit', 'lessons', ...BASE, 'node:', '#runtime'],
   'benefit/model': ['benefit/model', 'core', '#runtime'],
@@ -39,7 +41,8 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   suggestions: ['suggestions', 'setup', ...LEARNING, 'zod'],
   'suggestions/model': ['suggestions/model', 'lessons', 'database', 'core'],
   analysis: ['analysis', 'suggestions', 'clients', 'runs/model', ...LEARNING, 'zod'],
-  runs: ['runs', 'prune', 'clients', 'hooks', ...BASE, 'node:', 'zod'],
+  runs: ['runs', 'prune', 'clients', 'hooks', 'team', ...BASE, 'node:', 'zod'],
+  'runs/pool/queue.ts': ['database/postgres.ts', 'pg-boss'],
   'runs/model': ['runs/model', 'settings', 'system/process-identity.ts', 'core'],
   setup: [
     ...['setup', 'analysis', 'transcripts', 'clients', 'runs', ...LEARNING],
@@ -66,23 +69,22 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
       'runs',
       'prune',
     ],
-    ...['clients', ...LEARNING, 'commander', 'picocolors'],
+    ...['clients', 'team', ...LEARNING, 'commander', 'picocolors'],
   ],
   'main.ts': ['hooks'],
+  'faces.ts': ['team/membership.ts'],
   'node.ts': ['hooks', 'lessons/store/error-search.ts'],
   'opencode-plugin.ts': ['prune'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
-    ...[
-      'cli',
-      'mcp/serve.ts',
-      'hooks/write-path.ts',
-      'hooks/callers/callers.ts',
-      'lessons/store/error-search.ts',
-    ],
-    ...['suggestions/applied-hook.ts', 'transcripts/catch-up-process.ts', 'transcripts/catch-up.ts'],
-    ...['runs/delivery/hook-delivery.ts', 'runs/supervisor/supervise.ts', 'conversation/told-history.ts'],
+    ...['cli/run.ts', 'faces.ts', 'hooks/write-path.ts', 'hooks/callers/callers.ts'],
+    ...['lessons/store/error-search.ts', 'transcripts/catch-up.ts', 'runs/delivery/hook-delivery.ts'],
+  ],
+  'faces.ts': [
+    ...['cli/run.ts', 'mcp/serve.ts', 'suggestions/applied-hook.ts', 'transcripts/catch-up-process.ts'],
+    ...['runs/supervisor/supervise.ts', 'conversation/told-history.ts'],
+    ...['database/postgres.ts', 'runs/pool/pool-run.ts', 'runs/pool/worker.ts'],
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;

@@ -37,10 +37,12 @@ import { statusCommand } from './status.ts';
 import { subagentsCommand } from './subagents/subagents.ts';
 import { applyCommand, dismissCommand, undoCommand } from './suggestions/decide.ts';
 import { suggestionsCommand } from './suggestions/suggestions.ts';
+import { teamCommand } from './team/team.ts';
 import { askOnTerminal, confirmOnTerminal } from './terminal/ask.ts';
 import { asksForJson } from './terminal/problem.ts';
 import { cutToWidth, wrapped } from './terminal/width.ts';
 import { updateCommand } from './update.ts';
+import { workerCommand } from './worker.ts';
 
 /** Room behind the line of progress for the `^C` of the terminal and the cursor. */
 const CTRL_C_COLUMNS = 3;
@@ -57,8 +59,11 @@ With --json a command that does not do what it was called for prints one line on
 ${exitCodes([0, 1, 2, 3, 4, 5]).slice(0, -1)}; of what was waited for:
 6 timed out or done in part, 7 stopped, 8 goes on, 130 interrupted by Ctrl-C.`;
 
+/** What is loaded by the commands that talk to a server. */
+export type ServerParts = Pick<CliContext, 'connectServer' | 'startWorker'>;
+
 /** The commands for a person. Returns the exit code; nothing below this ends the process. */
-export async function runCli(words: readonly string[]): Promise<number> {
+export async function runCli(words: readonly string[], parts: ServerParts): Promise<number> {
   becomeLongLived();
   // Failed writes to stdout are reported below; those to stderr cannot be reported anywhere.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -67,7 +72,7 @@ export async function runCli(words: readonly string[]): Promise<number> {
   const setExitCode = (code: number) => {
     exitCode = code;
   };
-  const context = processContext(output, setExitCode, asksForJson(words));
+  const context = { ...processContext(output, setExitCode, asksForJson(words)), ...parts };
   await parseTold(program(context), words, context);
   const failure = await output.failure();
   // `doctor | head` closes the pipe early, which is no failure.
@@ -122,6 +127,8 @@ const COMMANDS: readonly ((context: CliContext) => Command)[] = [
     errorsCommand,
     lessonsCommand,
     proofCommand,
+    teamCommand,
+    workerCommand,
     configCommand,
     completionsCommand,
     mcpCommand,
@@ -144,7 +151,7 @@ function processContext(
   output: ReturnType<typeof watchedOutput>,
   setExitCode: (code: number) => void,
   isJson: boolean,
-): CliContext {
+): Omit<CliContext, keyof ServerParts> {
   const { env, stdout, stderr } = process;
   const fitted = (text: string, { isTTY, columns }: NodeJS.WriteStream) =>
     isTTY && !isJson ? wrapped(text, columns || Number.POSITIVE_INFINITY) : text;
@@ -305,8 +312,15 @@ function contextOf(
     ask: async () => undefined,
     agentMark: () => agentMark(ofSession),
     setExitCode: () => {},
+    connectServer: noServer,
+    startWorker: noServer,
     now: () => now,
   };
+}
+
+/** None of the commands that are typed as a prompt talks to one. */
+function noServer(): never {
+  throw new Error('Cannot reach a server from a prompt');
 }
 
 function waits(command: Command): boolean {

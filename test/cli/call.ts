@@ -52,6 +52,8 @@ export async function callHere(
     setExitCode: (given) => {
       code = given;
     },
+    connectServer: () => Promise.reject(new Error('no server is reached from here')),
+    startWorker: () => Promise.reject(new Error('no worker is started from here')),
     now: () => new Date('2026-11-20T09:47:09.123Z'),
     cwd: '/',
     ...changes,

@@ -7,9 +7,11 @@ import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../delivery/deliver.ts';
 import { turnFiles } from '../model/run.ts';
 import type { Ending, Turn } from '../model/turn.ts';
+import { workerWatch } from '../pool/worker-mark.ts';
 import { reconcileAndArchive, reconcileRegularly } from '../reconcile.ts';
 import { reword } from '../store/outbox.ts';
 import { openRunsDb } from '../store/rows.ts';
+import { getRun } from '../store/runs.ts';
 import { appendTurn, endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
 import { checkpoint, logRunFailure, orLogged, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
@@ -46,7 +48,9 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   try {
     const db = openRunsDb(world.paths);
     try {
-      const supervision = supervisionOf(db, world, () => isShuttingDown);
+      const isOver = () => isShuttingDown || isWorkerGone();
+      const supervision = supervisionOf(db, world, isOver);
+      const isWorkerGone = workerWatch(getRun(runId, db)?.run, world.paths);
       supervision.checkpoint('before-take');
       const taken = TurnRow.take({ runId, number: turnNumber }, supervision);
       if (taken !== undefined) {
