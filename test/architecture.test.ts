@@ -139,7 +139,9 @@ describe('rule 2: only main.ts and faces.ts load at run time', () => {
 
   // A type in this form is an import that the bundler does not see.
   const hidden = (texts: typeof TEXTS) =>
-    [...texts].filter(([file, text]) => /\bimport\('/.test(text) && !['main.ts', 'faces.ts'].includes(file)).map(([file]) => file);
+    [...texts]
+      .filter(([file, text]) => /\bimport\('/.test(text) && !['main.ts', 'faces.ts'].includes(file))
+      .map(([file]) => file);
 
   test('and no type comes in by import()', () => {
     check(hidden(TEXTS));

@@ -153,7 +153,7 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const { uncommitted = 0 } = request;
   const warnings = [
     ...(rules === null ? [] : [rulesWarning(rules, settings)]),
-    ...(worktreeMode === 'always' && uncommitted > 0 ? [uncommittedWarning(uncommitted)] : []),
+    ...((worktreeMode === 'always' || isAway) && uncommitted > 0 ? [uncommittedWarning(uncommitted)] : []),
     ...(release === null ? [] : [release]),
     ...model.warnings,
     ...(knowsThinking ? [] : [`${client.name} has no thinking level "${thinking}": its own default is used`]),
@@ -194,7 +194,7 @@ export function worktreeModeOf(
   { worktree, profile, part, on, place }: SpawnRequest,
   settings: Pick<RunSettings, 'worktree'>,
 ): WorktreeMode {
-  if (on !== undefined || place !== undefined) return 'always'; // What comes back needs a place of its own.
+  if (on !== undefined || place !== undefined) return 'never'; // It has one as soon as there are changes to bring back.
   return worktree ?? (profile === undefined && part === undefined ? settings.worktree : 'never');
 }
 

@@ -12,6 +12,7 @@ import { releaseWarning } from './client-release.ts';
 import type { Handover, HandoverReport } from './model/handover.ts';
 import { isSession } from './model/part.ts';
 import { grantProblem, looksOnly } from './model/permissions.ts';
+import { isAway } from './model/pool-role.ts';
 import { isLive, type Requester, type Run } from './model/run.ts';
 import { isTerminal, NEWER, type Stop } from './model/turn.ts';
 import { placeOnPool } from './pool/place-on-pool.ts';
@@ -301,9 +302,11 @@ export function surroundings(
 
 /** A warning and no refusal: the runs may write to different files. */
 function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
-  if (run.worktreeMode !== 'never' || !mayWrite(run)) return undefined;
+  if (run.worktreeMode !== 'never' || !mayWrite(run) || isAway(run)) return undefined;
   const isOther = ({ part }: Run) => part === null || part.id !== run.part?.id;
-  const neighbours = runsIn(run.cwd, 'queued', db).filter((one) => mayWrite(one) && isOther(one));
+  const neighbours = runsIn(run.cwd, 'queued', db).filter(
+    (one) => mayWrite(one) && isOther(one) && !isAway(one),
+  );
   if (neighbours.length === 0) return undefined;
   const named = neighbours.slice(0, NEIGHBOURS_NAMED_MAX).map(({ number }) => `#${number}`);
   const more = neighbours.length > named.length ? ', …' : '';

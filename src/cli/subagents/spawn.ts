@@ -75,8 +75,12 @@ async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]
   if (task.trim() === '') return complainUsage('spawn [options] TASK', here);
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
     return complain('Spawn failed: the task is longer than 1 MiB', EXIT.failed, here);
-  if (flags.on !== undefined && flags.worktree !== undefined && flags.worktree !== 'always')
-    return complain('Spawn failed: with --on it works in a worktree of its own', EXIT.usage, here);
+  if (flags.on !== undefined && flags.worktree !== undefined)
+    return complain(
+      'Spawn failed: with --on its changes come back into a worktree of its own',
+      EXIT.usage,
+      here,
+    );
   const { requester, world } = here;
   const request = await withContextHere(requestOf(task, flags), contextWish(flags), here);
   if ('status' in request) return tell(request, flags, here);

@@ -8,6 +8,10 @@ export type PoolPlace = {
   /** From where the machine fetches the repository, without a login, and the branch there that has the commit. */
   readonly remote: string;
   readonly branch: string;
+  /** What it begins with. */
+  readonly commit: string;
+  /** The directory in the repository; '': its root. */
+  readonly inside: string;
 };
 
 /** It works here, for a member of the team who asked for it elsewhere. */

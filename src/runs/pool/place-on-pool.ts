@@ -30,7 +30,8 @@ export async function placeOnPool(
     return refused(
       `its commit ${head.slice(0, 10)} is in no branch of the remote "${remote.name}", from where the machine fetches it; push it first`,
     );
-  return { kind: 'place', place: { kind: 'away', pool, remote: told.url, branch } };
+  const inside = (await line(git, ['rev-parse', '--show-prefix']))?.replace(/\/$/, '') ?? '';
+  return { kind: 'place', place: { kind: 'away', pool, remote: told.url, branch, commit: head, inside } };
 }
 
 function refused(reason: string): Answer {

@@ -2,16 +2,16 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from
 import { parseJson, reasonOf } from '../../core/guards.ts';
 import { connectServer } from '../../database/postgres.ts';
 import { type Membership, openTeamServer, readMembership } from '../../team/membership.ts';
-import { type TurnFiles, turnFiles, type Worktree } from '../model/run.ts';
+import { type Run, type TurnFiles, turnFiles } from '../model/run.ts';
 import { isTerminal } from '../model/turn.ts';
-import { readRuns } from '../store/rows.ts';
-import { getRun } from '../store/runs.ts';
+import { readRuns, withRuns } from '../store/rows.ts';
+import { changeRun, getRun } from '../store/runs.ts';
 import { getTurn } from '../store/turns.ts';
 import { gitIn } from '../workspace/git.ts';
+import { prepareWorktree } from '../workspace/worktree.ts';
 import { logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
 import { type WrittenEnd, writeAwayEnd } from './away-end.ts';
 import { Link } from './link.ts';
-import { openQueue, type PoolQueue } from './queue.ts';
 import { type PoolSpec, poolRunId, readSpec } from './spec.ts';
 import {
   type AwayState,
@@ -62,7 +62,7 @@ type TurnHere = { readonly runId: string; readonly number: number; readonly file
 type Waiting = {
   readonly here: TurnHere;
   readonly id: string;
-  readonly link: Link<PoolQueue>;
+  readonly link: Link<void>;
   readonly signals: ReturnType<typeof wakingSignals>;
 };
 
@@ -72,17 +72,17 @@ async function awayTurn(here: TurnHere, world: RunsWorld): Promise<WrittenEnd> {
   const membership = readMembership(world.paths);
   if (membership === undefined) throw new Error('you are in no team any more');
   const run = readRuns(world.paths, (db) => getRun(here.runId, db)?.run);
-  const { pool, worktree } = run ?? {};
-  if (pool?.kind !== 'away' || worktree == null) throw new Error('this run is for no pool');
+  if (run?.pool?.kind !== 'away') throw new Error('this run is for no pool');
+  const { pool } = run.pool;
   const signals = wakingSignals();
   const id = poolRunId(here, read.spec);
   const link = linkFor(membership, world, signals, (words) => process.stderr.write(`${words}\n`));
   const waiting: Waiting = { here, id, link, signals };
   try {
-    await ask(waiting, { team: membership.team, pool: pool.pool, spec: read.spec });
+    await ask(waiting, { team: membership.team, pool, spec: read.spec });
     void stopLeftBehind(link, world).catch((error) => logRunFailure(here.runId, error, world.paths));
     const state = await follow(waiting);
-    return await concluded(state, waiting, worktree, world);
+    return await concluded(state, waiting, run, world);
   } finally {
     await link.close();
   }
@@ -93,28 +93,20 @@ function linkFor(
   world: RunsWorld,
   signals: ReturnType<typeof wakingSignals>,
   onTrouble: (words: string) => void,
-): Link<PoolQueue> {
+): Link<void> {
   return new Link({
     connect: () => openTeamServer(membership, world.env, connectServer),
-    prepare: async (server) => {
-      await server.listen('self_generation_pool', signals.heard);
-      return openQueue(server);
-    },
+    prepare: (server) => server.listen('self_generation_pool', signals.heard),
     onTrouble,
   });
 }
 
-/** In one transaction with its place in the queue. */
 function ask(
   { here, id, link }: Waiting,
   { team, pool, spec }: { readonly team: string; readonly pool: string; readonly spec: PoolSpec },
 ): Promise<void> {
-  return link.transaction(async (statements, queue) => {
-    const { session } = spec;
-    const asked = { id, team, pool, origin: here.runId, turn: here.number, session, spec };
-    const name = await askFor(asked, statements);
-    if (name !== undefined) await queue.send(name, id, statements);
-  });
+  const asked = { id, team, pool, origin: here.runId, turn: here.number, session: spec.session, spec };
+  return link.do(({ server }) => askFor(asked, server));
 }
 
 /** Writes what comes until the turn has ended and all of it is here. */
@@ -166,14 +158,14 @@ function patchFile({ away }: TurnFiles): string {
 async function concluded(
   state: AwayState,
   { here }: Waiting,
-  worktree: Worktree,
+  run: Run,
   world: RunsWorld,
 ): Promise<WrittenEnd> {
   const where = state.machine === null ? [] : [`worked on the machine "${state.machine}"`];
   if (state.state === 'stopped') return { outcome: 'stopped', error: null, exit: null, notes: [] };
   if (state.state === 'lost') return { outcome: 'lost', error: state.error, exit: null, notes: where };
   const { code, signal, outcome, error, patchBytes } = state;
-  const changes = await bringBack(patchBytes ?? 0, here, worktree, world);
+  const changes = await bringBack(patchBytes ?? 0, here, run, world);
   return {
     outcome: outcome ?? 'error',
     error,
@@ -186,8 +178,8 @@ async function concluded(
 async function bringBack(
   bytes: number,
   { files }: TurnHere,
-  { path, branch }: Worktree,
-  { env }: RunsWorld,
+  run: Run,
+  { paths, env }: RunsWorld,
 ): Promise<readonly string[]> {
   const patch = patchFile(files);
   if (bytes > PATCH_BYTES_MAX)
@@ -198,6 +190,16 @@ async function bringBack(
     rmSync(patch, { force: true });
     return [];
   }
+  const commit = run.pool?.kind === 'away' ? { commit: run.pool.commit } : {};
+  const wanted = { ...run, worktreeMode: 'always' } as const;
+  const prepared = await prepareWorktree(wanted, paths, { env, isShared: false, ...commit });
+  if (prepared.kind !== 'made') {
+    const why = prepared.kind === 'failed' ? prepared.reason : 'there is no worktree';
+    return [`its changes could not be brought back: ${why}; they are kept as ${patch}`];
+  }
+  const { worktree, cwd } = prepared;
+  if (worktree !== run.worktree) withRuns(paths, (db) => changeRun(run.id, { worktree, cwd }, db));
+  const { path, branch } = worktree;
   const git = await gitIn(path, env);
   const applied = await git(['apply', '--whitespace=nowarn', patch], { timeoutMs: PATCH_TIMEOUT_MS });
   if (applied.kind === 'ok') {
@@ -210,7 +212,7 @@ async function bringBack(
 }
 
 /** Stops what was asked for by a process that was killed, once nobody here waits for it any more. */
-async function stopLeftBehind(link: Link<PoolQueue>, { paths }: RunsWorld): Promise<void> {
+async function stopLeftBehind(link: Link<void>, { paths }: RunsWorld): Promise<void> {
   const active = await link.do(({ server }) => ownActive(server));
   const over = readRuns(paths, (db) =>
     active.filter(({ origin, turn }) => {

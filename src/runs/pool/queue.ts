@@ -3,14 +3,13 @@ import type { Statements } from '../../database/postgres.ts';
 
 /**
  * The queues of pools, by pg-boss: one for each pool of a team, of ids alone. What a run is and whose it is stands in the
- * team's own tables. A job goes in with its run and comes out with the claim, each in the transaction of that: so none is taken
- * twice, none expires, and nobody has to look after them.
+ * team's own tables. A job goes in with its run, by the same function of the server, so that who asks needs no pg-boss; it comes
+ * out with the claim, in one transaction: so none is taken twice, none expires, and nobody has to look after them.
  */
 
 export const QUEUE_SCHEMA = 'self_generation_queue';
 
 export type PoolQueue = {
-  readonly send: (queue: string, runId: string, statements: Statements) => Promise<void>;
   /** Takes the oldest ids, and so many at the most. */
   readonly take: (queue: string, most: number, statements: Statements) => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
@@ -30,10 +29,6 @@ export async function openQueue(statements: Statements): Promise<PoolQueue> {
   boss.on('error', () => {}); // Whoever calls is told by what that throws.
   await boss.start();
   return {
-    send: async (queue, runId, within) => {
-      const job = await boss.send(queue, { run: runId }, { db: databaseOf(within) });
-      if (job === null) throw new Error(`Cannot put run "${runId}" into the queue "${queue}"`);
-    },
     take: async (queue, most, within) => {
       const db = databaseOf(within);
       const jobs = await boss.fetch<unknown>(queue, { batchSize: most, db });

@@ -54,8 +54,6 @@ export function specOf(
     readonly session: PoolSpec['session'];
     readonly permissions: Permissions;
     readonly budgetUsd: number | null;
-    readonly commit: string;
-    readonly inside: string;
   },
 ): PoolSpec {
   const { client, model, thinking, policy, runTimeoutMs, pool } = run;
@@ -70,8 +68,7 @@ export function specOf(
     policy: { deny: [...deny], allow: allow === null ? null : [...allow] },
     permissions: { mode: permissions.mode, allow: [...permissions.allow], deny: [...permissions.deny] },
     timeoutMs: runTimeoutMs,
-    remote: pool.remote,
-    branch: pool.branch,
+    ...{ remote: pool.remote, branch: pool.branch, commit: pool.commit, inside: pool.inside },
   };
 }
 

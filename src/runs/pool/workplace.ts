@@ -12,7 +12,7 @@ import {
 import { join, sep } from 'node:path';
 import type { Environment } from '../../core/state-paths.ts';
 import { ensurePrivateDirectory } from '../../system/atomic-file.ts';
-import { gitIn, said } from '../workspace/git.ts';
+import { type Git, gitIn, said } from '../workspace/git.ts';
 import { AS_PATCH } from '../workspace/worktree-changes.ts';
 import { protocolOf } from './remote.ts';
 import type { PoolSpec } from './spec.ts';
@@ -44,7 +44,7 @@ export async function workplaceFor(line: string, spec: PoolSpec, places: Places)
   const root = join(places.home, 'places', line);
   if (spec.session === 'new') await make(root, spec, places);
   if (!existsSync(join(root, '.git'))) throw new Error('its working tree is not kept any more: use retry');
-  const tree = spec.session === 'new' ? spec.commit : await treeOf(root, places.env);
+  const tree = spec.session === 'new' ? spec.commit : await treeOf(root, await gitIn(root, places.env));
   const cwd = join(root, spec.inside);
   const isInside = existsSync(cwd) && `${realpathSync(cwd)}${sep}`.startsWith(`${realpathSync(root)}${sep}`);
   return { root, cwd: isInside ? cwd : root, tree };
@@ -54,17 +54,8 @@ export async function workplaceFor(line: string, spec: PoolSpec, places: Places)
 export async function changesIn({ root, tree }: Workplace, env: Environment) {
   const file = join(root, '.git', 'pool.patch');
   const git = await gitIn(root, env);
-  said(
-    await git([
-      'diff-tree',
-      '-p',
-      '--binary',
-      ...AS_PATCH,
-      `--output=${file}`,
-      tree,
-      await treeOf(root, env),
-    ]),
-  );
+  const now = await treeOf(root, git);
+  said(await git(['diff-tree', '-p', '--binary', ...AS_PATCH, `--output=${file}`, tree, now]));
   const { size } = statSync(file);
   return { size, patch: size > PATCH_BYTES_MAX ? null : readFileSync(file) };
 }
@@ -99,6 +90,9 @@ async function make(root: string, spec: PoolSpec, places: Places): Promise<void>
 
 const PLAIN = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n';
 
+/** The commits of each mirror that were seen there; none is ever removed from one. */
+const seen = new Map<string, Set<string>>();
+
 /** One after the other for each mirror: git fails where two write the same. */
 const fetching = new Map<string, Promise<unknown>>();
 
@@ -109,10 +103,12 @@ async function mirrorWith(spec: PoolSpec, places: Places): Promise<string> {
   if (protocol === undefined) throw new Error(refusal(remote));
   const mirrors = join(places.home, 'mirrors');
   const mirror = join(mirrors, createHash('sha256').update(remote).digest('hex').slice(0, 16));
+  if (seen.get(mirror)?.has(spec.commit) && existsSync(join(mirror, 'HEAD'))) return mirror;
   const before = fetching.get(mirror) ?? Promise.resolve();
   const own = before.catch(() => {}).then(() => fetchInto(mirror, spec, protocol, places));
   fetching.set(mirror, own);
   await own;
+  seen.set(mirror, (seen.get(mirror) ?? new Set()).add(spec.commit));
   return mirror;
 }
 
@@ -135,6 +131,7 @@ async function fetchInto(
   if (!existsSync(join(mirror, 'HEAD'))) {
     const outside = await gitIn(home, env);
     said(await outside(['init', '--quiet', '--bare', '--template=', mirror]));
+    said(await (await gitIn(mirror, env))(['config', 'gc.auto', '0']));
   }
   const git = await gitIn(mirror, env);
   const has = async () => (await git(['cat-file', '-e', `${commit}^{commit}`])).kind === 'ok';
@@ -152,8 +149,7 @@ async function fetchInto(
 }
 
 /** The tree of all that is there now, without what is ignored; the place's own index stays as it is. */
-async function treeOf(root: string, env: Environment): Promise<string> {
-  const git = await gitIn(root, env);
+async function treeOf(root: string, git: Git): Promise<string> {
   const index = join(root, '.git', 'pool.index');
   const own = join(root, '.git', 'index');
   if (existsSync(own)) writeFileSync(index, readFileSync(own));

@@ -1,4 +1,3 @@
-import { relative } from 'node:path';
 import type { TurnCommand } from '../../clients/client.ts';
 import { isAway } from '../model/pool-role.ts';
 import type { Run } from '../model/run.ts';
@@ -10,21 +9,18 @@ export function worksAway(run: Run): run is Away {
   return isAway(run);
 }
 
-/** What is started here for a turn there: this program, which waits for it in the client's place. @throws Error without a worktree */
+/** What is started here for a turn there: this program, which waits for it in the client's place. */
 export function awayCommand(
   run: Away,
   turn: { readonly number: number },
-  asked: Omit<Parameters<typeof specOf>[1], 'commit' | 'inside'>,
+  asked: Parameters<typeof specOf>[1],
   world: RunsWorld,
 ): TurnCommand {
-  const { worktree, cwd } = run;
-  if (worktree?.base === undefined) throw new Error('it has no worktree with a known commit');
-  const spec = specOf(run, { ...asked, commit: worktree.base, inside: relative(worktree.path, cwd) });
   const [program, ...args] = ownProgram(world);
   return {
     program,
     args: [...args, 'pool-run', run.id, String(turn.number)],
-    stdin: JSON.stringify(spec),
+    stdin: JSON.stringify(specOf(run, asked)),
     ...{ files: {}, keeps: [], env: {} },
     passedOn: ['*'], // It is this program, which connects as its user does.
   };

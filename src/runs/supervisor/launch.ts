@@ -8,6 +8,7 @@ import { addUsage } from '../../clients/reading.ts';
 import { FOR_COMMANDS } from '../../clients/route.ts';
 import type { McpServer } from '../../clients/tools.ts';
 import { turnPermissions } from '../model/permissions.ts';
+import { isAway } from '../model/pool-role.ts';
 import { EXPLORE_TOOL } from '../model/profile.ts';
 import type { Run, TurnFiles } from '../model/run.ts';
 import { isToolAllowed, NO_TOOLS } from '../model/tool-policy.ts';
@@ -180,7 +181,8 @@ export function usageBefore({ turn, supervision: { db } }: TurnRow): Usage {
 async function withWorktree(run: Run, supervision: Supervision): Promise<Run> {
   const { world, db } = supervision;
   const mayShare = run.worktree === null && run.worktreeMode === 'auto';
-  const isShared = mayShare && runsIn(run.cwd, 'started', db).some(({ id }) => id !== run.id);
+  const isShared =
+    mayShare && runsIn(run.cwd, 'started', db).some((one) => one.id !== run.id && !isAway(one));
   const prepared = await prepareWorktree(run, world.paths, { env: world.env, isShared });
   if (prepared.kind === 'failed') throw new Error(prepared.reason);
   if (prepared.kind === 'none') return run;

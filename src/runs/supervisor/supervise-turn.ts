@@ -208,8 +208,11 @@ function ended(
   const end = { ...seen, notes: [...notes, ...effects.notes()], endedAtMs: supervision.nowMs() };
   const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
   const here = endingOf(end, supervision.settings.prices);
-  const ending = isAway(effects.run) ? withAwayEnd(here, readAwayEnd(files), seen.stop !== null) : here;
-  return { ending, run: effects.run, wasWatched, isModelRefused };
+  if (!isAway(effects.run)) return { ending: here, run: effects.run, wasWatched, isModelRefused };
+  // Its worktree was made when there were changes to bring back.
+  const { worktree = null, cwd = effects.run.cwd } = getRun(effects.run.id, supervision.db)?.run ?? {};
+  const ending = withAwayEnd(here, readAwayEnd(files), seen.stop !== null);
+  return { ending, run: { ...effects.run, worktree, cwd }, wasWatched, isModelRefused };
 }
 
 function without(error: string, { row, effects }: Try): TurnEnd {

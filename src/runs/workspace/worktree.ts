@@ -45,14 +45,14 @@ export type Prepared =
 
 /**
  * Creates the run's worktree if it is to have one. `isShared`: another active run writes in the same directory, which
- * decides for the mode `auto`; outside of a repository that does without one. Can be repeated: an existing worktree is
+ * decides for the mode `auto`; outside of a repository that does without one. `commit`: what it begins with, else HEAD. Can be repeated: an existing worktree is
  * returned, and one that was removed is created again at the same path, since clients find their sessions by the
  * directory. Never throws.
  */
 export async function prepareWorktree(
   run: Run,
   paths: StatePaths,
-  { env, isShared }: WorktreeWorld & { readonly isShared: boolean },
+  { env, isShared, commit }: WorktreeWorld & { readonly isShared: boolean; readonly commit?: string },
 ): Promise<Prepared> {
   const { worktree: known, worktreeMode: mode } = run;
   if (known === null && (mode === 'never' || (mode === 'auto' && !isShared))) return { kind: 'none' };
@@ -71,7 +71,7 @@ export async function prepareWorktree(
     const branch = known?.branch ?? branchOf(run);
     // Where nothing of it stayed, it begins anew, with what is there now.
     const isAnew = known === null || (await commitOf(`refs/heads/${branch}`, git)) === undefined;
-    const base = isAnew ? head : known.base;
+    const base = isAnew ? (commit ?? head) : known.base;
     const worktree = { path, repository: root, branch, ...(base !== undefined && { base }) };
     ensurePrivateDirectory(paths.worktrees);
     ensurePrivateDirectory(home);

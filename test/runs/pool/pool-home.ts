@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connectServer, type Server } from '../../../src/database/postgres.ts';
 import { readServerAddress } from '../../../src/database/server-address.ts';
-import { writeMembership } from '../../../src/team/membership.ts';
-import { migrateTeam } from '../../../src/team/store/migrate.ts';
 import { isAlive } from '../../../src/system/process-identity.ts';
 import { withMarker } from '../../../src/system/processes.ts';
+import { writeMembership } from '../../../src/team/membership.ts';
+import { migrateTeam } from '../../../src/team/store/migrate.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { ADMIN, postgresPrograms, startPostgres, type TestServer } from '../../support/postgres-server.ts';
 import { PATH, until } from '../runs-home.ts';
@@ -64,7 +64,15 @@ export async function poolTeam() {
     return home;
   };
   const worker = (home: PoolHome, ...words: readonly string[]) => {
-    const child = home.start(['worker', '--pool', 'build', '--allow-local-remotes', '--permissions', 'all', ...words]);
+    const child = home.start([
+      'worker',
+      '--pool',
+      'build',
+      '--allow-local-remotes',
+      '--permissions',
+      'all',
+      ...words,
+    ]);
     started.push(child);
     return child;
   };

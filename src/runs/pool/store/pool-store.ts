@@ -107,12 +107,11 @@ export type Asked = {
   readonly spec: object;
 };
 
-/** Asks for a turn, once by its id. Returns the queue that it belongs in; undefined: none, or it was put there before. */
-export async function askFor(asked: Asked, { all }: Statements): Promise<string | undefined> {
+/** Asks for a turn, once by its id. @throws ServerError, also where the machine that has its session is gone */
+export async function askFor(asked: Asked, { all }: Statements): Promise<void> {
   const { id, team, pool, origin, turn, session, spec } = asked;
   const values = [id, team, pool, origin, turn, session === 'goes on', JSON.stringify(spec)];
-  const [row] = await all('SELECT self_generation.pool_ask($1, $2, $3, $4, $5, $6, $7) AS queue', values);
-  return row?.queue ? String(row.queue) : undefined;
+  await all('SELECT self_generation.pool_ask($1, $2, $3, $4, $5, $6, $7)', values);
 }
 
 /** How a run stands, with what came back and has not arrived yet. */

@@ -244,10 +244,9 @@ BEGIN
     'the worker was ended');
 END $$;
 
--- Asks for a turn, once by its id. A later turn of a run is for the worker that has the session. The queue that it belongs in,
--- '': none, because it was asked for before or a worker is meant.
+-- Asks for a turn, once by its id, with its place in the queue. A later turn of a run is for the worker that has the session.
 CREATE FUNCTION self_generation.pool_ask(
-  run_id uuid, team_name text, pool_name text, origin_run text, turn_number integer, goes_on boolean, what jsonb) RETURNS text
+  run_id uuid, team_name text, pool_name text, origin_run text, turn_number integer, goes_on boolean, what jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
   queue_name text := self_generation.pool_queue(team_name, pool_name);
@@ -261,7 +260,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM self_generation.pool_runs WHERE id = run_id AND login = session_user) THEN
       RAISE EXCEPTION 'this run belongs to somebody else' USING ERRCODE = '42501';
     END IF;
-    RETURN '';
+    RETURN;
   END IF;
   IF goes_on THEN
     SELECT run.line, run.worker, worker.name, worker.ended_at INTO of_line, of_worker, machine, gone
@@ -281,10 +280,12 @@ BEGIN
   INSERT INTO self_generation.pool_specs (run, spec) VALUES (run_id, what);
   IF goes_on THEN
     PERFORM self_generation.pool_tell('worker ' || of_worker);
-    RETURN '';
+    RETURN;
   END IF;
+  -- As pg-boss documents it for who is no Node program: its other columns have defaults.
+  INSERT INTO self_generation_queue.job_common (name, data, retry_limit, policy)
+  VALUES (queue_name, jsonb_build_object('run', run_id), 0, 'standard');
   PERFORM self_generation.pool_tell('queue ' || queue_name);
-  RETURN queue_name;
 END $$;
 
 -- What has come back since, and how it stands. What came before these places has arrived, and goes.
@@ -326,7 +327,7 @@ ALTER TABLE self_generation.pool_output ENABLE ROW LEVEL SECURITY;
 CREATE POLICY pool_workers_seen ON self_generation.pool_workers FOR SELECT USING (self_generation.role_in(team) IS NOT NULL);
 CREATE POLICY pool_runs_seen ON self_generation.pool_runs FOR SELECT USING (self_generation.role_in(team) IS NOT NULL);
 
--- Of the queue a member sees, adds and takes what is of their own teams.
+-- Of the queue a member sees and takes what is of their own teams.
 CREATE FUNCTION self_generation.may_queue(queue_name text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
   SELECT self_generation.role_in(substring(queue_name FROM '^team-(\d{1,9})\.')::integer) IS NOT NULL
@@ -339,7 +340,7 @@ CREATE POLICY queues_of_team ON self_generation_queue.queue FOR SELECT USING (se
 
 GRANT USAGE ON SCHEMA self_generation_queue TO self_generation_member;
 GRANT SELECT ON self_generation_queue.version, self_generation_queue.queue TO self_generation_member;
-GRANT SELECT, INSERT, UPDATE, DELETE ON self_generation_queue.job_common TO self_generation_member;
+GRANT SELECT, UPDATE, DELETE ON self_generation_queue.job_common TO self_generation_member;
 GRANT SELECT (id, team, pool, login, name, slots, lost_after, started_at, heartbeat_at, ended_at)
   ON self_generation.pool_workers TO self_generation_member;
 GRANT SELECT (id, team, pool, login, origin, turn, line, wanted, state, worker, created_at, taken_at, ended_at, stop_at, outcome, bytes)
