@@ -12,20 +12,22 @@
  * done, no process is left, and the overhead of many runs at once is at most 100 ms each.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { connectServer } from '../src/database/postgres.ts';
 import { readServerAddress } from '../src/database/server-address.ts';
+import type { Sqlite } from '../src/database/sqlite.ts';
 import type { PoolPlace } from '../src/runs/model/pool-role.ts';
 import { isTerminal } from '../src/runs/model/turn.ts';
 import { reconcile } from '../src/runs/reconcile.ts';
 import { requesterHere } from '../src/runs/requester.ts';
 import { seenByGit, spawnRun } from '../src/runs/spawn.ts';
 import { takeAnnouncements } from '../src/runs/store/outbox.ts';
-import { readRuns, withRuns } from '../src/runs/store/rows.ts';
+import { openRunsDb, readRuns, withRuns } from '../src/runs/store/rows.ts';
+import { getRun } from '../src/runs/store/runs.ts';
 import { turnsOf } from '../src/runs/store/turns.ts';
 import type { RunsWorld } from '../src/runs/world.ts';
 import { writeMembership } from '../src/team/membership.ts';
@@ -37,7 +39,7 @@ const TEAM = 'soak';
 const KEY = 'a'.repeat(64);
 const WORKERS = 4;
 const SLOTS = 4;
-const LOST_AFTER_SECONDS = 3;
+const LOST_AFTER_SECONDS = 10;
 const OVERHEAD_MAX_MS = 100;
 const ALONE = 15;
 const AT_ONCE = 200;
@@ -175,15 +177,19 @@ function takeAll({ asking }: Soak): void {
     announced.set(runId, (announced.get(runId) ?? 0) + 1);
 }
 
+let opened: Sqlite | undefined;
+
+/** By one connection, since this looks often. */
 function stateOf({ asking }: Soak, runId: string) {
-  return readRuns(asking.paths, (db) => turnsOf(runId, db))?.[0];
+  opened ??= openRunsDb(asking.paths);
+  return turnsOf(runId, opened)[0];
 }
 
 async function untilEnded(soak: Soak, runId: string): Promise<void> {
   for (;;) {
     const turn = stateOf(soak, runId);
     if (turn !== undefined && isTerminal(turn.state)) return;
-    await wait(2);
+    await wait(10);
   }
 }
 
@@ -220,21 +226,25 @@ async function many(soak: Soak, runs: number, look: () => Promise<void> | void, 
   const asked: { task: number; runId: string }[] = [];
   const open = new Set<string>();
   const WAITING_MAX = 40;
+  let lookedMs = 0;
   while (asked.length < runs || open.size > 0) {
     while (asked.length < runs && open.size < WAITING_MAX) {
       const one = ask(soak, WORK_MS, 'away');
       asked.push(one);
       open.add(one.runId);
     }
-    reconcile(soak.asking);
-    takeAll(soak);
+    if (performance.now() - lookedMs > 500) {
+      lookedMs = performance.now();
+      reconcile(soak.asking);
+      takeAll(soak);
+    }
     for (const runId of open) {
       const turn = stateOf(soak, runId);
       if (turn !== undefined && isTerminal(turn.state)) open.delete(runId);
     }
     await look();
     if (performance.now() - startMs > limitMs) break;
-    await wait(20);
+    await wait(50);
   }
   return { asked, open, tookMs: performance.now() - startMs };
 }
@@ -267,7 +277,7 @@ async function run(root: string): Promise<number> {
   const { values } = parseArgs({
     options: {
       ...{ runs: { type: 'string' }, program: { type: 'string' }, seed: { type: 'string' } },
-      ...{ 'at-once': { type: 'string' }, 'lost-after': { type: 'string' } },
+      ...{ 'at-once': { type: 'string' } },
     },
   });
   const runs = Number(values.runs ?? 1000);
@@ -398,8 +408,13 @@ function judge(
 }
 
 function hasWork({ asking }: Soak, runId: string, task: number): boolean {
-  const row = readRuns(asking.paths, (db) => db.get('SELECT cwd FROM runs WHERE id = ?', runId));
-  return existsSync(join(String(row?.cwd), `work-${task}.txt`));
+  const { worktree } = readRuns(asking.paths, (db) => getRun(runId, db)?.run) ?? {};
+  if (worktree == null) return false;
+  const shown = spawnSync('git', ['show', `${worktree.branch}:work-${task}.txt`], {
+    cwd: asking.cwd,
+    encoding: 'utf8',
+  });
+  return shown.stdout === `work of ${task}\n`;
 }
 
 process.exit(await inTemporary(run));

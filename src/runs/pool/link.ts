@@ -16,6 +16,8 @@ type LinkOptions<Extra> = {
   readonly connect: () => Promise<Server>;
   /** What is made of each connection. */
   readonly prepare: (server: Server) => Promise<Extra>;
+  /** Ends that with the connection. */
+  readonly release?: (extra: Extra) => Promise<void>;
   /** Told when the server is away, once until it is back. */
   readonly onTrouble: (words: string) => void;
   readonly onBack?: () => void;
@@ -96,7 +98,9 @@ export class Link<Extra> {
   async #drop(): Promise<void> {
     const connected = this.#connected;
     this.#connected = undefined;
-    await connected?.server.close();
+    if (connected === undefined) return;
+    await this.#options.release?.(connected.extra);
+    await connected.server.close();
   }
 }
 

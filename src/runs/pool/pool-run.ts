@@ -1,18 +1,17 @@
-import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { parseJson, reasonOf } from '../../core/guards.ts';
 import { connectServer } from '../../database/postgres.ts';
 import { type Membership, openTeamServer, readMembership } from '../../team/membership.ts';
 import { type Run, type TurnFiles, turnFiles } from '../model/run.ts';
 import { isTerminal } from '../model/turn.ts';
-import { readRuns, withRuns } from '../store/rows.ts';
-import { changeRun, getRun } from '../store/runs.ts';
+import { readRuns } from '../store/rows.ts';
+import { getRun } from '../store/runs.ts';
 import { getTurn } from '../store/turns.ts';
-import { gitIn } from '../workspace/git.ts';
-import { prepareWorktree } from '../workspace/worktree.ts';
 import { logRunFailure, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
 import { type WrittenEnd, writeAwayEnd } from './away-end.ts';
+import { bringBack } from './bring-back.ts';
 import { Link } from './link.ts';
-import { type PoolSpec, poolRunId, readSpec } from './spec.ts';
+import { type PoolSpec, poolRunId, readSpec, worksAway } from './spec.ts';
 import {
   type AwayState,
   askFor,
@@ -32,7 +31,6 @@ import { PATCH_BYTES_MAX } from './workplace.ts';
 /** Without a notification it is looked so often. */
 const LOOK_MS = 2000;
 const REAP_EVERY_MS = 5000;
-const PATCH_TIMEOUT_MS = 10 * 60_000;
 
 /** `pool-run RUN TURN`, with what is to be done on standard input. Never comes back. */
 export async function poolRunProcess([, runId = '', turn]: readonly string[]): Promise<never> {
@@ -165,7 +163,7 @@ async function concluded(
   if (state.state === 'stopped') return { outcome: 'stopped', error: null, exit: null, notes: [] };
   if (state.state === 'lost') return { outcome: 'lost', error: state.error, exit: null, notes: where };
   const { code, signal, outcome, error, patchBytes } = state;
-  const changes = await bringBack(patchBytes ?? 0, here, run, world);
+  const changes = await changesHere(patchBytes ?? 0, here, run, world);
   return {
     outcome: outcome ?? 'error',
     error,
@@ -174,41 +172,31 @@ async function concluded(
   };
 }
 
-/** Applies the changes in the run's own worktree; what hinders that, in words. */
-async function bringBack(
+/** Adds the changes to the run's branch; what hinders that, in words. */
+async function changesHere(
   bytes: number,
-  { files }: TurnHere,
+  { files, number }: TurnHere,
   run: Run,
-  { paths, env }: RunsWorld,
+  world: RunsWorld,
 ): Promise<readonly string[]> {
   const patch = patchFile(files);
   if (bytes > PATCH_BYTES_MAX)
     return [
       `its changes have ${bytes} bytes, and the most that comes back is ${PATCH_BYTES_MAX}: they stayed there`,
     ];
-  if (bytes === 0 || !existsSync(patch)) {
+  if (bytes === 0 || !worksAway(run)) {
     rmSync(patch, { force: true });
     return [];
   }
-  const commit = run.pool?.kind === 'away' ? { commit: run.pool.commit } : {};
-  const wanted = { ...run, worktreeMode: 'always' } as const;
-  const prepared = await prepareWorktree(wanted, paths, { env, isShared: false, ...commit });
-  if (prepared.kind !== 'made') {
-    const why = prepared.kind === 'failed' ? prepared.reason : 'there is no worktree';
-    return [`its changes could not be brought back: ${why}; they are kept as ${patch}`];
-  }
-  const { worktree, cwd } = prepared;
-  if (worktree !== run.worktree) withRuns(paths, (db) => changeRun(run.id, { worktree, cwd }, db));
-  const { path, branch } = worktree;
-  const git = await gitIn(path, env);
-  const applied = await git(['apply', '--whitespace=nowarn', patch], { timeoutMs: PATCH_TIMEOUT_MS });
-  if (applied.kind === 'ok') {
+  try {
+    const { branch } = await bringBack(patch, number, run, world);
     rmSync(patch, { force: true });
-    return [];
+    return [
+      `its changes are in the branch ${branch}: "subagents diff ${run.number}" shows them, "merge" takes them over`,
+    ];
+  } catch (error) {
+    return [`its changes are kept as ${patch}: ${reasonOf(error)}`];
   }
-  return [
-    `its changes could not be applied in the worktree (branch ${branch}): ${applied.reason}; they are kept as ${patch}`,
-  ];
 }
 
 /** Stops what was asked for by a process that was killed, once nobody here waits for it any more. */

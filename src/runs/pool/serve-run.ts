@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/guards.ts';
+import type { Sqlite } from '../../database/sqlite.ts';
 import { loadRunSettings } from '../../settings/run-settings.ts';
 import type { Requester, TurnName } from '../model/run.ts';
 import { turnFiles } from '../model/run.ts';
@@ -8,7 +9,7 @@ import { endReason, isTerminal, type Turn } from '../model/turn.ts';
 import { sendToRun } from '../send.ts';
 import { spawnRun } from '../spawn.ts';
 import { stopRuns } from '../stop.ts';
-import { readRuns } from '../store/rows.ts';
+import { dataVersion } from '../store/rows.ts';
 import { runOfPart } from '../store/runs.ts';
 import { getTurn } from '../store/turns.ts';
 import { logRunFailure, type RunsWorld } from '../world.ts';
@@ -37,6 +38,8 @@ export type GivenUp = 'stop' | 'lost' | 'shutdown';
 
 export type Serving = {
   readonly world: RunsWorld;
+  /** Open as long as the worker works. */
+  readonly db: Sqlite;
   readonly link: Link<PoolQueue>;
   /** As the run was taken. */
   readonly worker: WorkerKey;
@@ -117,12 +120,12 @@ function begin(
   { id, line }: Claimed,
   spec: PoolSpec,
   { cwd }: Workplace,
-  { world, requester, grants, worker }: Serving,
+  { world, db, requester, grants, worker }: Serving,
 ): TurnName | { readonly error: string } {
   const part = { kind: 'pool', id: line, name: 'session' } as const;
   const { policy, permissions, prompt, budgetUsd } = spec;
   if (spec.session === 'goes on') {
-    const known = readRuns(world.paths, (db) => runOfPart(part, db));
+    const known = runOfPart(part, db);
     if (known === undefined) return { error: 'its session is not kept any more: use retry' };
     const sent = sendToRun(known.run.id, prompt, requester, world, { name: id, permissions });
     return sent.status === 'accepted' ? { runId: sent.runId, turn: sent.turn } : { error: sent.error };
@@ -151,7 +154,7 @@ function shorter(one: number, other: number): number {
 
 /** Sends what the client writes until the turn has ended here. Undefined: the server has given it up. */
 async function follow(name: TurnName, id: string, serving: Serving): Promise<Turn | undefined> {
-  const { world, signal } = serving;
+  const { world, db, signal } = serving;
   const { output, errors } = turnFiles(world.paths, name.runId, name.turn);
   const streams: readonly { stream: Stream; path: string; sent: number }[] = [
     { stream: 'out', path: output, sent: 0 },
@@ -160,9 +163,13 @@ async function follow(name: TurnName, id: string, serving: Serving): Promise<Tur
   let stopping: Promise<unknown> | undefined;
   let sentAtMs = performance.now();
   let isFull = false;
+  let version: number | undefined;
+  let turn: Turn | undefined;
   for (;;) {
     // Before its files are read: then all that the client wrote is in them.
-    const turn = readRuns(world.paths, (db) => getTurn(name.runId, name.turn, db));
+    const found = dataVersion(db);
+    if (found !== version || stopping !== undefined) turn = getTurn(name.runId, name.turn, db);
+    version = found;
     if (turn === undefined) throw new Error('its row is gone');
     const isOver = isTerminal(turn.state);
     if (signal.aborted || isFull)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { CLIENT_NAMES } from '../../core/client-name.ts';
 import { PERMISSION_MODES, type Permissions } from '../model/permissions.ts';
-import type { PoolPlace } from '../model/pool-role.ts';
+import { isAway, type PoolPlace } from '../model/pool-role.ts';
 import { type Run, THINKING_LEVELS } from '../model/run.ts';
 import type { Turn } from '../model/turn.ts';
 
@@ -45,6 +45,11 @@ export function readSpec(
 }
 
 export type Away = Run & { readonly pool: PoolPlace };
+
+/** Whether the run's client works on another machine. */
+export function worksAway(run: Run): run is Away {
+  return isAway(run);
+}
 
 /** What is asked of a worker for this turn. `prompt`, `permissions`, `budgetUsd`: as a client here would get them. */
 export function specOf(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { reasonOf } from '../../core/guards.ts';
 import { connectServer } from '../../database/postgres.ts';
+import type { Sqlite } from '../../database/sqlite.ts';
 import { tryProcessLock } from '../../hooks/store/use-database.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../../system/atomic-file.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
@@ -8,6 +9,7 @@ import { openTeamServer, readMembership } from '../../team/membership.ts';
 import type { Requester } from '../model/run.ts';
 import { reconcileRegularly } from '../reconcile.ts';
 import { stopRuns } from '../stop.ts';
+import { openRunsDb } from '../store/rows.ts';
 import type { RunsWorld } from '../world.ts';
 import { Link } from './link.ts';
 import { openQueue, type PoolQueue } from './queue.ts';
@@ -54,6 +56,7 @@ export async function runWorker(options: WorkerOptions, world: RunsWorld, shell:
       await server.listen('self_generation_pool', (payload) => worker.heard(payload));
       return openQueue(server);
     },
+    release: (queue) => queue.close(),
     onTrouble: (words) => shell.say(`${words}. Runs go on, and it is tried again.`),
     onBack: () => shell.say('The server is back.'),
   });
@@ -84,10 +87,13 @@ class Worker {
     string,
     { readonly giveUp: (why: GivenUp) => void; readonly done: Promise<void> }
   >();
+  #db: Sqlite | undefined;
   #entry: WorkerEntry;
   #queue = '';
   #orders: 'take' | 'no more' | 'stop' = 'take';
   #hasNews = false;
+  /** One of its runs is to be stopped, or a message waits for it. */
+  #isMeant = false;
   #wake = () => {};
 
   constructor(id: string, team: string, options: WorkerOptions, world: RunsWorld, shell: WorkerShell) {
@@ -101,7 +107,12 @@ class Worker {
   }
 
   heard(payload: string): void {
-    if (payload === `queue ${this.#queue}` || payload === `worker ${this.#entry.id}`) this.#look();
+    // What is in the queue is looked for anyway as soon as a slot is free.
+    if (payload === `queue ${this.#queue}` && this.#isFree()) this.#look();
+    if (payload === `worker ${this.#entry.id}`) {
+      this.#isMeant = true;
+      this.#look();
+    }
   }
 
   async run(link: Link<PoolQueue>): Promise<void> {
@@ -110,6 +121,8 @@ class Worker {
     // What an earlier process of this worker left is nobody's any more.
     await stopRuns({ kind: 'project' }, this.#requester, 'the worker, which was started anew', this.#world);
     const stopReconciling = reconcileRegularly(this.#world);
+    const db = openRunsDb(this.#world.paths);
+    this.#db = db;
     try {
       await this.#begin(link);
       say(
@@ -120,6 +133,7 @@ class Worker {
     } finally {
       stopReconciling();
       forgetEnd();
+      db.close();
     }
   }
 
@@ -153,8 +167,11 @@ class Worker {
       const isBeatDue = nowMs - beatAtMs >= heartbeatMs;
       if (isBeatDue || this.#hasNews) {
         this.#hasNews = false;
-        await this.#beat(link);
-        beatAtMs = performance.now();
+        if (isBeatDue || this.#isMeant) {
+          this.#isMeant = false;
+          await this.#beat(link);
+          beatAtMs = performance.now();
+        }
         if (this.#orders === 'take') await this.#take(link);
       }
       await this.#nextLook(Math.min(LOOK_MS, heartbeatMs));
@@ -212,10 +229,11 @@ class Worker {
   }
 
   #serve(claimed: Claimed, link: Link<PoolQueue>): void {
-    if (this.#running.has(claimed.id)) return;
+    const db = this.#db;
+    if (db === undefined || this.#running.has(claimed.id)) return;
     const controller = new AbortController();
     const serving = {
-      ...{ world: this.#world, link, worker: this.#entry, places: this.#places },
+      ...{ world: this.#world, db, link, worker: this.#entry, places: this.#places },
       ...{ requester: this.#requester, grants: this.#options.grants, signal: controller.signal },
     };
     const name = `${claimed.id.slice(0, 8)} of ${claimed.login}`;

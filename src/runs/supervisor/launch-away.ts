@@ -1,13 +1,6 @@
 import type { TurnCommand } from '../../clients/client.ts';
-import { isAway } from '../model/pool-role.ts';
-import type { Run } from '../model/run.ts';
 import { type Away, specOf } from '../pool/spec.ts';
 import { ownProgram, type RunsWorld } from '../world.ts';
-
-/** Whether the run's client works on another machine. */
-export function worksAway(run: Run): run is Away {
-  return isAway(run);
-}
 
 /** What is started here for a turn there: this program, which waits for it in the client's place. */
 export function awayCommand(

@@ -13,14 +13,14 @@ import { EXPLORE_TOOL } from '../model/profile.ts';
 import type { Run, TurnFiles } from '../model/run.ts';
 import { isToolAllowed, NO_TOOLS } from '../model/tool-policy.ts';
 import { NO_USAGE, type Turn, type Usage } from '../model/turn.ts';
-import type { Away } from '../pool/spec.ts';
+import { type Away, worksAway } from '../pool/spec.ts';
 import { usdLeft } from '../store/limits.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
 import { ownProgram } from '../world.ts';
-import { awayCommand, worksAway } from './launch-away.ts';
+import { awayCommand } from './launch-away.ts';
 import type { Supervision, TurnRow } from './turn-row.ts';
 
 /** Starts the client of a turn that has a slot; undefined if the turn was stopped before. @throws Error with the cause, NotOurs */
@@ -179,6 +179,7 @@ export function usageBefore({ turn, supervision: { db } }: TurnRow): Usage {
 
 /** The run with its working tree, when it is to have one. @throws Error with what git says */
 async function withWorktree(run: Run, supervision: Supervision): Promise<Run> {
+  if (worksAway(run)) return run; // What it changes comes back as a branch.
   const { world, db } = supervision;
   const mayShare = run.worktree === null && run.worktreeMode === 'auto';
   const isShared =

@@ -209,10 +209,8 @@ function ended(
   const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
   const here = endingOf(end, supervision.settings.prices);
   if (!isAway(effects.run)) return { ending: here, run: effects.run, wasWatched, isModelRefused };
-  // Its worktree was made when there were changes to bring back.
-  const { worktree = null, cwd = effects.run.cwd } = getRun(effects.run.id, supervision.db)?.run ?? {};
   const ending = withAwayEnd(here, readAwayEnd(files), seen.stop !== null);
-  return { ending, run: { ...effects.run, worktree, cwd }, wasWatched, isModelRefused };
+  return { ending, run: effects.run, wasWatched, isModelRefused };
 }
 
 function without(error: string, { row, effects }: Try): TurnEnd {

@@ -5,6 +5,7 @@ import { sqliteErrorCode } from '../../database/sqlite.ts';
 import { becomeLongLived } from '../../system/process-identity.ts';
 import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../delivery/deliver.ts';
+import { isAway } from '../model/pool-role.ts';
 import { turnFiles } from '../model/run.ts';
 import type { Ending, Turn } from '../model/turn.ts';
 import { workerWatch } from '../pool/worker-mark.ts';
@@ -111,7 +112,7 @@ async function endTurnAndAnnounce(row: TurnRow, end: TurnEnd): Promise<Turn | un
   const { db, world } = supervision;
   const isStepDue = isAnnounceStepDue({ ...end, turn }, supervision);
   // An announce step works in the same directory: the working tree is looked at behind it.
-  const note = isStepDue ? null : await leaveWorktree(end.run, world);
+  const note = isStepDue || isAway(end.run) ? null : await leaveWorktree(end.run, world);
   const ending = note === null ? end.ending : { ...end.ending, notes: [...end.ending.notes, note] };
   const { announcement, prompt, isSkipped } = announcingOf(
     { run: end.run, turn, ending },

@@ -45,14 +45,14 @@ export type Prepared =
 
 /**
  * Creates the run's worktree if it is to have one. `isShared`: another active run writes in the same directory, which
- * decides for the mode `auto`; outside of a repository that does without one. `commit`: what it begins with, else HEAD. Can be repeated: an existing worktree is
+ * decides for the mode `auto`; outside of a repository that does without one. Can be repeated: an existing worktree is
  * returned, and one that was removed is created again at the same path, since clients find their sessions by the
  * directory. Never throws.
  */
 export async function prepareWorktree(
   run: Run,
   paths: StatePaths,
-  { env, isShared, commit }: WorktreeWorld & { readonly isShared: boolean; readonly commit?: string },
+  { env, isShared }: WorktreeWorld & { readonly isShared: boolean },
 ): Promise<Prepared> {
   const { worktree: known, worktreeMode: mode } = run;
   if (known === null && (mode === 'never' || (mode === 'auto' && !isShared))) return { kind: 'none' };
@@ -65,13 +65,12 @@ export async function prepareWorktree(
     if (top.kind === 'failed' && known === null && mode === 'auto') return { kind: 'none' };
     const { root, common, head } = await originOf(before, top, git);
     const prefix = await git(['rev-parse', '--show-prefix']);
-    const hash = createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16);
-    const home = join(paths.worktrees, hash);
+    const home = homeOf(common, paths);
     const path = join(home, run.id);
     const branch = known?.branch ?? branchOf(run);
     // Where nothing of it stayed, it begins anew, with what is there now.
     const isAnew = known === null || (await commitOf(`refs/heads/${branch}`, git)) === undefined;
-    const base = isAnew ? (commit ?? head) : known.base;
+    const base = isAnew ? head : known.base;
     const worktree = { path, repository: root, branch, ...(base !== undefined && { base }) };
     ensurePrivateDirectory(paths.worktrees);
     ensurePrivateDirectory(home);
@@ -106,8 +105,20 @@ export async function worktreeProblem(directory: string, env: Environment): Prom
   return await originOf(directory, await git(TOP), git).then(() => undefined, reasonOf);
 }
 
+/** Where the working trees of the runs of a repository lie. */
+function homeOf(common: string, { worktrees }: StatePaths): string {
+  return join(worktrees, createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16));
+}
+
+/** The root of the directory's repository, and where working trees of it lie. @throws Error when it can have none */
+export async function repositoryWith(directory: string, paths: StatePaths, env: Environment) {
+  const git = await gitIn(directory, env);
+  const { root, common } = await originOf(directory, await git(TOP), git);
+  return { root, home: homeOf(common, paths) };
+}
+
 /** `subagent/fix-tests-1a2b3c4d`. */
-function branchOf({ id, label }: Run): string {
+export function branchOf({ id, label }: Run): string {
   const words = (label ?? '').toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
   const slug = cutText(words.replace(/^-/, ''), SLUG_LENGTH_MAX).replace(/-$/, '');
   return `${BRANCHES}${slug === '' ? '' : `${slug}-`}${id.slice(0, ID_LENGTH)}`;

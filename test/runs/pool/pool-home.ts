@@ -1,21 +1,23 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { connectServer, type Server } from '../../../src/database/postgres.ts';
 import { readServerAddress } from '../../../src/database/server-address.ts';
+import type { Turn } from '../../../src/runs/model/turn.ts';
+import { readRuns } from '../../../src/runs/store/rows.ts';
+import { turnsOf } from '../../../src/runs/store/turns.ts';
 import { isAlive } from '../../../src/system/process-identity.ts';
 import { withMarker } from '../../../src/system/processes.ts';
 import { writeMembership } from '../../../src/team/membership.ts';
 import { migrateTeam } from '../../../src/team/store/migrate.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { ADMIN, postgresPrograms, startPostgres, type TestServer } from '../../support/postgres-server.ts';
+import { BINARY } from '../../support/program.ts';
 import { PATH, until } from '../runs-home.ts';
 
 /** A team with a server of its own, a repository with a remote, and homes of its members, all of it real but the client. */
 
-const ROOT = resolve(import.meta.dir, '../../..');
-const MAIN = `${ROOT}/src/main.ts`;
 export const TEAM = 'crew';
 const KEY = 'a'.repeat(64);
 
@@ -117,7 +119,7 @@ function poolHome(login: string, settings: object, server: TestServer, remote: s
     git(project, 'fetch', '--quiet', 'origin');
   }
   const start = (words: readonly string[], options: { cwd?: string; stdout?: 'pipe' } = {}) =>
-    Bun.spawn([process.execPath, MAIN, ...words], {
+    Bun.spawn([BINARY, ...words], {
       env,
       cwd: options.cwd ?? project,
       stdin: 'ignore',
@@ -132,10 +134,16 @@ function poolHome(login: string, settings: object, server: TestServer, remote: s
     env,
     start,
     processes,
+    /** The turns of the only run, or of the one with this number. */
+    turns: (number = 1): readonly Turn[] =>
+      readRuns(home.paths, (db) => {
+        const row = db.get('SELECT id FROM runs WHERE number = ? AND part IS NULL', number);
+        return row === undefined ? [] : turnsOf(String(row.id), db);
+      }) ?? [],
     said: (word: string) => `${read(`${home.path}/out-${word}`)}${read(`${home.path}/err-${word}`)}`,
     /** Calls the program to its end. */
     call: async (...words: readonly string[]) => {
-      const child = Bun.spawn([process.execPath, MAIN, ...words], {
+      const child = Bun.spawn([BINARY, ...words], {
         env,
         cwd: project,
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -106,6 +106,8 @@ CREATE FUNCTION self_generation.pool_reap() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE dead record;
 BEGIN
+  -- One who looks is enough.
+  IF NOT pg_try_advisory_xact_lock(hashtext('self_generation.pool_reap')) THEN RETURN; END IF;
   FOR dead IN
     UPDATE self_generation.pool_workers SET ended_at = now()
     WHERE id IN (
