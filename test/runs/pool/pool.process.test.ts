@@ -45,6 +45,7 @@ suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`,
     expect(spawned).toMatchObject({ code: 0 });
     expect(spawned.stdout).toContain('all is well');
     expect(spawned.stdout).toContain('worked on the machine');
+    expect(spawned.stdout).toContain('its changes are in the branch subagent/');
     expect((await asker.call('subagents', 'diff', '1')).stdout).toContain('+++ b/made.txt');
     expect((await asker.call('subagents', 'log', '1')).stdout).toContain('all is well');
     expect(existsSync(`${asker.project}/made.txt`)).toBe(false);
