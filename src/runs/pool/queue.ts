@@ -15,19 +15,29 @@ export type PoolQueue = {
   readonly close: () => Promise<void>;
 };
 
+/** It reads what a queue is when that is first named. */
+const OF_QUEUES = /^\s*SELECT\s[^;]*\sFROM self_generation_queue\.queue q\s/;
 /** So seldom does pg-boss read its list of queues anew by itself: a queue is never changed. */
 const NEVER_SECONDS = 86_400;
 
 /** The queues over this connection, whose schema is made by the team's migrations. @throws Error from the server */
 export async function openQueue(statements: Statements): Promise<PoolQueue> {
+  let hasBegun = false;
   const boss = new PgBoss({
-    db: databaseOf(statements),
+    db: {
+      executeSql: async (sql, values) => {
+        // What it does by itself would get into a transaction of ours, and end that where it is refused.
+        if (hasBegun && !OF_QUEUES.test(sql)) throw new Error('pg-boss does nothing by itself here');
+        return await databaseOf(statements).executeSql(sql, values);
+      },
+    },
     schema: QUEUE_SCHEMA,
     ...{ migrate: false, createSchema: false, supervise: false, schedule: false },
     queueCacheIntervalSeconds: NEVER_SECONDS,
   });
   boss.on('error', () => {}); // Whoever calls is told by what that throws.
   await boss.start();
+  hasBegun = true;
   return {
     take: async (queue, most, within) => {
       const db = databaseOf(within);
