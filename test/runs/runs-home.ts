@@ -76,8 +76,8 @@ export function runsHome(settings: object = { announce: { mode: 'raw' } }) {
 }
 
 /** Resolves when what is asked for holds. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  const endMs = Date.now() + WAIT_MAX_MS;
+export async function until(what: string, holds: () => boolean, mostMs = WAIT_MAX_MS): Promise<void> {
+  const endMs = Date.now() + mostMs;
   while (!holds()) {
     if (Date.now() > endMs) throw new Error(`Waited in vain: ${what}`);
     await Bun.sleep(10);
