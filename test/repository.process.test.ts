@@ -66,7 +66,16 @@ function unknownCalls(
   });
 }
 
+const helps = new Map<string, string | undefined>();
+
+/** Each command is asked once, however often the pages name it. */
 function helpOf(words: readonly string[]): string | undefined {
+  const name = words.join(' ');
+  if (!helps.has(name)) helps.set(name, askForHelp(words));
+  return helps.get(name);
+}
+
+function askForHelp(words: readonly string[]): string | undefined {
   const { stdout, exitCode } = Bun.spawnSync([BINARY, ...words, '--help'], { env: {} });
   const help = stdout.toString();
   // For a word that it does not know the program shows its own help.
