@@ -8,7 +8,7 @@ import { commit, git, NO_POSTGRES, type PoolTeam, poolTeam } from './pool-home.t
 /** Runs on the machines of a team: a real server, a real remote, the built program; a stand-in for the client. */
 
 setDefaultTimeout(120_000);
-const suite = NO_POSTGRES === undefined ? describe : describe.skip;
+const suite = describe.skipIf(NO_POSTGRES !== undefined);
 
 suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`, () => {
   let team: PoolTeam;

@@ -23,7 +23,7 @@ import { NO_POSTGRES, type PoolTeam, poolTeam, TEAM } from './pool-home.ts';
 /** What the server lets whom do, asked by its own functions and past them. */
 
 setDefaultTimeout(60_000);
-const suite = NO_POSTGRES === undefined ? describe : describe.skip;
+const suite = describe.skipIf(NO_POSTGRES !== undefined);
 
 test('the script of the queue is the one that pg-boss makes', () => {
   const lines = (text: string) =>
