@@ -103,7 +103,7 @@ function accept({ root, paths }: Place): Turn {
         ...{ model: { requested: null, resolved: null }, cleanup: 'keep', runTimeoutMs: 600_000 },
         ...{ cwd: root, worktreeMode: 'never', policy: { deny: [], allow: null }, permissions: ASKS_NEVER },
         ...{ gaps: [], agentDir: null, profile: null, handover: null, warning: null, terminal: null },
-        ...{ archiveAfterMs: 0, createdAtMs: nowMs, part: null, instructions: null },
+        ...{ archiveAfterMs: 0, createdAtMs: nowMs, part: null, instructions: null, pool: null },
       },
       uuid,
       {

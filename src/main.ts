@@ -1,17 +1,15 @@
 #!/usr/bin/env bun
 import { HOT_HOOK, type HookCall, hookProcess } from './hooks/hook-process.ts';
 
-/** Not in the hooks' own table below: what stands there, everything else that is loaded later loads as well. */
-const loadCommands = () => import('./cli/run.ts');
-const loadServer = () => import('./database/postgres.ts');
-const runCommands = () => loadCommands().then(({ runCli }) => runCli(words, loadServer));
+/** Everything that is no hook. */
+const loadFaces = () => import('./faces.ts');
 const chunks = {
   writePath: () => import('./hooks/write-path.ts'),
   errorSearch: () => import('./lessons/store/error-search.ts'),
   callers: () => import('./hooks/callers/callers.ts'),
   catchUps: () => import('./transcripts/catch-up.ts'),
   deliveries: () => import('./runs/delivery/hook-delivery.ts'),
-  commands: loadCommands,
+  commands: () => import('./cli/run.ts'),
   waiter: () => import('./runs/delivery/hook-delivery.ts'),
 };
 const words = process.argv.slice(2);
@@ -47,18 +45,8 @@ const hook = await requestedHook();
 if (hook) {
   const outcome = await hookProcess(hook, process.env, chunks);
   // At once: the input may still be open.
-  if (outcome === 'unknown') process.exit(await runCommands());
+  if (outcome === 'unknown') process.exit(await (await loadFaces()).showFace(words, { isOfUser }));
   if (outcome === 'done' || hook.isSure) process.exit();
 }
-const isCalled = (name: string, ...lengths: number[]) => words[0] === name && lengths.includes(words.length);
-if (isCalled('supervise', 3)) {
-  const { renewHistory } = await import('./conversation/told-history.ts');
-  await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words, renewHistory);
-} else if (isCalled('catch-up', 2, 3))
-  await (await import('./transcripts/catch-up-process.ts')).catchUpProcess(words, process.env, loadServer);
-else if (isOfUser) {
-  await (await import('./suggestions/applied-hook.ts')).appliedHookProcess(words[2] ?? '', process.env);
-  process.exit(0);
-} else if (/^mcp( --knowledge)?$/.test(line))
-  await (await import('./mcp/serve.ts')).serveMcp(words.length === 1);
-else process.exitCode = await runCommands();
+const code = await (await loadFaces()).showFace(words, { isOfUser });
+if (code !== 0) process.exitCode = code;

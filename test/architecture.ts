@@ -16,9 +16,9 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   system: ['system', 'core', 'node:', '#runtime'],
   'system/runtime-bun.ts': ['system/runtime.ts'],
   database: ['database', 'benefit/model', 'core', 'system/runtime.ts', '#runtime', '#sqlite'],
-  'database/postgres.ts': ['database/server-address.ts', 'node:fs', 'node:net', 'pg'],
   'database/sqlite-bun.ts': ['database/sqlite.ts', 'bun:sqlite'],
   'database/sqlite-node.ts': ['database/sqlite.ts', 'node:module', 'better-sqlite3'],
+  'database/postgres.ts': ['database/server-address.ts', 'node:', 'pg'],
   settings: ['settings', 'core', 'runs/model', '#runtime'],
   lessons: ['lessons', 'benefit/model', 'database', 'system', 'core', 'node:'],
   benefit: ['benefit', 'lessons', ...BASE, 'node:', '#runtime'],
@@ -40,7 +40,8 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   suggestions: ['suggestions', 'setup', ...LEARNING, 'zod'],
   'suggestions/model': ['suggestions/model', 'lessons', 'database', 'core'],
   analysis: ['analysis', 'suggestions', 'clients', 'runs/model', ...LEARNING, 'zod'],
-  runs: ['runs', 'prune', 'clients', 'hooks', ...BASE, 'node:', 'zod'],
+  runs: ['runs', 'prune', 'clients', 'hooks', 'team', ...BASE, 'node:', 'zod'],
+  'runs/pool/queue.ts': ['database/postgres.ts', 'pg-boss'],
   'runs/model': ['runs/model', 'settings', 'system/process-identity.ts', 'core'],
   setup: [
     ...['setup', 'analysis', 'transcripts', 'clients', 'runs', ...LEARNING],
@@ -72,21 +73,19 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     ...['clients', ...LEARNING, 'commander', 'picocolors'],
   ],
   'main.ts': ['hooks'],
+  'faces.ts': ['team/membership.ts'],
   'node.ts': ['hooks', 'lessons/store/error-search.ts'],
   'opencode-plugin.ts': ['prune'],
 };
 const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': [
-    ...[
-      'cli',
-      'mcp/serve.ts',
-      'hooks/write-path.ts',
-      'hooks/callers/callers.ts',
-      'lessons/store/error-search.ts',
-    ],
-    ...['suggestions/applied-hook.ts', 'transcripts/catch-up-process.ts', 'transcripts/catch-up.ts'],
-    'database/postgres.ts',
-    ...['runs/delivery/hook-delivery.ts', 'runs/supervisor/supervise.ts', 'conversation/told-history.ts'],
+    ...['cli/run.ts', 'faces.ts', 'hooks/write-path.ts', 'hooks/callers/callers.ts'],
+    ...['lessons/store/error-search.ts', 'transcripts/catch-up.ts', 'runs/delivery/hook-delivery.ts'],
+  ],
+  'faces.ts': [
+    ...['cli/run.ts', 'mcp/serve.ts', 'suggestions/applied-hook.ts', 'transcripts/catch-up-process.ts'],
+    ...['runs/supervisor/supervise.ts', 'conversation/told-history.ts'],
+    ...['database/postgres.ts', 'runs/pool/pool-run.ts', 'runs/pool/worker.ts'],
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;

@@ -38,6 +38,9 @@ function scriptsIn(markdown: string): string[] {
 
 type Call = { readonly words: readonly string[]; readonly flags: readonly string[] };
 
+/** Commands whose commands have flags of their own. */
+const GROUPS = ['team', 'subagents'];
+
 /** The program's commands, with their flags, that a text tells its reader to run. */
 function callsIn(markdown: string): Call[] {
   return codeIn(markdown).flatMap((code) => {
@@ -46,7 +49,9 @@ function callsIn(markdown: string): Call[] {
     const words = line.split(/[\s[\]|\\]+/).filter((word) => word !== '');
     return [
       {
-        words: words.slice(0, words[0] === 'team' ? 2 : 1).filter((word) => !word.startsWith('-')),
+        words: words
+          .slice(0, GROUPS.includes(words[0] ?? '') ? 2 : 1)
+          .filter((word) => /^[a-z]/.test(word)),
         flags: words.filter((word) => /^--?[a-z]/.test(word)),
       },
     ];
@@ -66,7 +71,16 @@ function unknownCalls(
   });
 }
 
+const helps = new Map<string, string | undefined>();
+
+/** Each command is asked once, however often the pages name it. */
 function helpOf(words: readonly string[]): string | undefined {
+  const name = words.join(' ');
+  if (!helps.has(name)) helps.set(name, askForHelp(words));
+  return helps.get(name);
+}
+
+function askForHelp(words: readonly string[]): string | undefined {
   const { stdout, exitCode } = Bun.spawnSync([BINARY, ...words, '--help'], { env: {} });
   const help = stdout.toString();
   // For a word that it does not know the program shows its own help.

@@ -7,6 +7,7 @@ import { CLIENT_NAMES } from '../core/client-name.ts';
 import { isRepository, projectPathSpellings } from '../core/project.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { readDatabase, writeDatabase } from '../hooks/store/use-database.ts';
+import type { RunWorker } from '../runs/pool/worker-options.ts';
 import { projectOfDirectory } from '../runs/workspace/first-prompt.ts';
 import { type Config, loadConfig } from '../settings/hook-settings.ts';
 import { isRecorded, type KnownProject, listProjects } from '../setup/inspect-store.ts';
@@ -53,10 +54,11 @@ export type CliContext = {
   /** What shows that an agent runs this and not a person; undefined when nothing does. */
   readonly agentMark: () => string | undefined;
   readonly setExitCode: (code: number) => void;
+  /** What talks to a server, loaded only by who does. */
+  readonly connectServer: ConnectServer;
+  readonly startWorker: () => Promise<RunWorker>;
   readonly now: () => Date;
   readonly cwd: string;
-  /** Connects to a team's server; what that takes is loaded only then. */
-  readonly connectServer: ConnectServer;
 };
 
 /** The name of the program, as it is called. */

@@ -12,7 +12,6 @@ import { thisProcess } from '../runs/world.ts';
 import { skillPlaces } from '../suggestions/model/skill-files.ts';
 import { becomeLongLived, currentDirectory } from '../system/process-identity.ts';
 import { pathExists, readTextFile } from '../system/runtime-bun.ts';
-import type { ConnectServer, LoadServer } from '../team/membership.ts';
 import { exploreCommand } from './agents/explore.ts';
 import { planCommand } from './agents/plan.ts';
 import { analyzeCommand } from './analyze.ts';
@@ -43,6 +42,7 @@ import { askOnTerminal, confirmOnTerminal } from './terminal/ask.ts';
 import { asksForJson } from './terminal/problem.ts';
 import { cutToWidth, wrapped } from './terminal/width.ts';
 import { updateCommand } from './update.ts';
+import { workerCommand } from './worker.ts';
 
 /** Room behind the line of progress for the `^C` of the terminal and the cursor. */
 const CTRL_C_COLUMNS = 3;
@@ -59,8 +59,11 @@ With --json a command that does not do what it was called for prints one line on
 ${exitCodes([0, 1, 2, 3, 4, 5]).slice(0, -1)}; of what was waited for:
 6 timed out or done in part, 7 stopped, 8 goes on, 130 interrupted by Ctrl-C.`;
 
+/** What is loaded by the commands that talk to a server. */
+export type ServerParts = Pick<CliContext, 'connectServer' | 'startWorker'>;
+
 /** The commands for a person. Returns the exit code; nothing below this ends the process. */
-export async function runCli(words: readonly string[], loadServer: LoadServer): Promise<number> {
+export async function runCli(words: readonly string[], parts: ServerParts): Promise<number> {
   becomeLongLived();
   // Failed writes to stdout are reported below; those to stderr cannot be reported anywhere.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -69,8 +72,7 @@ export async function runCli(words: readonly string[], loadServer: LoadServer): 
   const setExitCode = (code: number) => {
     exitCode = code;
   };
-  const connectServer: ConnectServer = async (address) => await (await loadServer()).connectServer(address);
-  const context = processContext({ output, setExitCode, connectServer }, asksForJson(words));
+  const context = { ...processContext(output, setExitCode, asksForJson(words)), ...parts };
   await parseTold(program(context), words, context);
   const failure = await output.failure();
   // `doctor | head` closes the pipe early, which is no failure.
@@ -80,11 +82,6 @@ export async function runCli(words: readonly string[], loadServer: LoadServer): 
   context.stderr(`error: Cannot write to standard output: ${reasonOf(failure)}. ${advice}.\n`);
   return EXIT.failed;
 }
-
-/** What comes in from outside of the commands. */
-type Outside = Pick<CliContext, 'setExitCode' | 'connectServer'> & {
-  readonly output: ReturnType<typeof watchedOutput>;
-};
 
 /** Runs what the words call for; whatever else fails than a command that has said so itself is told here. */
 async function parseTold(command: Command, words: readonly string[], context: CliContext): Promise<void> {
@@ -130,8 +127,9 @@ const COMMANDS: readonly ((context: CliContext) => Command)[] = [
     errorsCommand,
     lessonsCommand,
     proofCommand,
-    configCommand,
     teamCommand,
+    workerCommand,
+    configCommand,
     completionsCommand,
     mcpCommand,
     hookCommand,
@@ -149,7 +147,11 @@ export function program(context: CliContext): Command {
   return root.addCommand(completeCommand(context), { hidden: true });
 }
 
-function processContext({ output, setExitCode, connectServer }: Outside, isJson: boolean): CliContext {
+function processContext(
+  output: ReturnType<typeof watchedOutput>,
+  setExitCode: (code: number) => void,
+  isJson: boolean,
+): Omit<CliContext, keyof ServerParts> {
   const { env, stdout, stderr } = process;
   const fitted = (text: string, { isTTY, columns }: NodeJS.WriteStream) =>
     isTTY && !isJson ? wrapped(text, columns || Number.POSITIVE_INFINITY) : text;
@@ -175,7 +177,6 @@ function processContext({ output, setExitCode, connectServer }: Outside, isJson:
       return () => void process.off('SIGINT', act);
     },
     executablePath: process.execPath,
-    connectServer,
     isCompiled: Bun.isStandaloneExecutable,
     colours: pc.createColors(wantsColour(env, stdout.isTTY === true)),
     isInteractive: process.stdin.isTTY === true && stdout.isTTY === true,
@@ -311,9 +312,15 @@ function contextOf(
     ask: async () => undefined,
     agentMark: () => agentMark(ofSession),
     setExitCode: () => {},
+    connectServer: noServer,
+    startWorker: noServer,
     now: () => now,
-    connectServer: () => Promise.reject(new Error('a prompt reaches no server')),
   };
+}
+
+/** None of the commands that are typed as a prompt talks to one. */
+function noServer(): never {
+  throw new Error('Cannot reach a server from a prompt');
 }
 
 function waits(command: Command): boolean {

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../core/state-paths.ts';
 import type { TurnFiles } from '../runs/model/run.ts';
@@ -26,6 +26,8 @@ const PRIVATE_FILE = { mode: 0o600 } as const;
 const PRIVATE_DIRECTORY = { mode: 0o700, recursive: true } as const;
 /** From SIGTERM to SIGKILL. */
 const GRACE_MS = 5000;
+/** The same for what has to wait until a client on another machine has ended. */
+export const GRACE_AWAY_MS = 20_000;
 const TICK_MS = 100;
 /** What somebody who waits for an answer takes of it. */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
@@ -65,7 +67,9 @@ export type Launch = {
 /** Starts the client, with the turn's mark. @throws Error that says why it cannot be started. */
 export function launchClient({ command, files, cwd, env, passedOn }: Launch): OwnClient {
   // By the name alone, it would be looked for in the directory where it is to work too.
-  const program = findProgram(command.program, env, process.platform);
+  const program = isAbsolute(command.program)
+    ? command.program
+    : findProgram(command.program, env, process.platform);
   if (program === undefined)
     throw new Error(`Cannot start "${command.program}": there is no such program on the PATH`);
   const marker = markerOf(files);
@@ -121,10 +125,11 @@ export function endClient(
   client: Pick<LiveClient, 'identity'> | null,
   files: TurnFiles,
   polite: EndRequest['polite'],
+  graceMs = GRACE_MS,
 ): ReturnType<typeof endProcesses> {
   const leader = client?.identity ?? null;
   const written = [files.output, files.errors];
-  return endProcesses({ leader, polite, graceMs: GRACE_MS, marker: markerOf(files), files: written });
+  return endProcesses({ leader, polite, graceMs, marker: markerOf(files), files: written });
 }
 
 /** Ends what is left of a client whose own process does not do that any more. Never throws. */

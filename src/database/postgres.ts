@@ -83,7 +83,9 @@ export async function connectServer(
       await all('BEGIN');
       try {
         const value = await work({ all });
-        await all('COMMIT');
+        // Where a statement failed whose error nobody looked at, the server rolls back, and says no more than that.
+        const { command } = await client.query('COMMIT');
+        if (command !== 'COMMIT') throw new ServerError('the transaction was rolled back', '25P02');
         return value;
       } catch (error) {
         await all('ROLLBACK').catch(() => {}); // The connection may be gone: then the server rolls back itself.

@@ -1,4 +1,3 @@
-import { lookOr } from '../core/guards.ts';
 import type { Environment } from '../core/state-paths.ts';
 
 /** Where a server's database is, by its URL and the environment. */
@@ -65,7 +64,11 @@ export function readServerAddress(
 
 /** Empty where an escape is none. */
 function unescaped(text: string): string {
-  return lookOr(() => decodeURIComponent(text), '');
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }
 
 /** Whether a host is this machine itself: only then may a connection go unencrypted. */

@@ -5,6 +5,7 @@ import type { Sqlite } from '../database/sqlite.ts';
 import { loadRunConfig } from '../settings/all-settings.ts';
 import type { RunSettings } from '../settings/run-settings.ts';
 import { isSession } from './model/part.ts';
+import type { Permissions } from './model/permissions.ts';
 import type { Requester, Run, RunWithMessages } from './model/run.ts';
 import { isTerminal, NEWER, type Turn } from './model/turn.ts';
 import { startSupervisors } from './reconcile.ts';
@@ -27,8 +28,13 @@ const NAME_SCANNED_MAX = 4096;
  * waits, if there is one. `name`: as the caller calls the turn; asking again by the same name gives that turn.
  */
 export type Place =
-  | { readonly name?: string | undefined; readonly place?: 'end' | 'ahead' | 'alone' | undefined }
-  | { readonly name?: undefined; readonly place: 'joined' };
+  | {
+      readonly name?: string | undefined;
+      readonly place?: 'end' | 'ahead' | 'alone' | undefined;
+      /** What the turn may do at the most; otherwise as who sends it may. */
+      readonly permissions?: Permissions | undefined;
+    }
+  | { readonly name?: undefined; readonly place: 'joined'; readonly permissions?: undefined };
 
 /** `turn`: the number of the turn to wait for. */
 type SendAnswer =
@@ -64,7 +70,7 @@ export function sendToRun(
   const { settings } = config;
   const nowMs = world.now().getTime();
   // Outside of the transaction, because it reads files.
-  const permissions = senderPermissions(requester, settings.tools.permitted, world);
+  const permissions = place.permissions ?? senderPermissions(requester, settings.tools.permitted, world);
   const { answer, claimed } = runsTransaction(world.paths, (db) => {
     const refused = (answer: Refusal) => ({ answer, claimed: [] });
     const own = ownRun(runId, requester, db);

@@ -8,7 +8,8 @@ import { cutText, fingerprint, oneLine } from '../core/text.ts';
 import { type AgentSettings, agentId as idType, type RunSettings } from '../settings/run-settings.ts';
 import type { Handover } from './model/handover.ts';
 import { type Part, partKey } from './model/part.ts';
-import { grantProblem, looksOnly, type Permissions } from './model/permissions.ts';
+import { grantProblem, looksOnly, narrower, type Permissions } from './model/permissions.ts';
+import type { PoolPlace, PoolService } from './model/pool-role.ts';
 import { type Profile, type ProfileKind, type ProfileLimits, profilePolicy } from './model/profile.ts';
 import {
   agentOfKey,
@@ -18,7 +19,7 @@ import {
   type Thinking,
   type WorktreeMode,
 } from './model/run.ts';
-import { combinePolicies, isToolAllowed, SUBAGENT_DENY } from './model/tool-policy.ts';
+import { combinePolicies, isToolAllowed, SUBAGENT_DENY, type ToolPolicy } from './model/tool-policy.ts';
 import { type Grants, labelProblem } from './requester.ts';
 import type { NewRun } from './store/runs.ts';
 import type { Refusal } from './world.ts';
@@ -54,9 +55,18 @@ export type SpawnRequest = {
   readonly instructions?: string | undefined;
   /** How many files are not committed where it is to work: a worktree of its own does not have them. */
   readonly uncommitted?: number | undefined;
-  /** Why it cannot have the worktree that it is to have. */
+  /** Why it cannot have the worktree that it is to have, or not go to that pool. */
   readonly worktreeProblem?: string | undefined;
+  /** The pool whose machines it is to work on. */
+  readonly on?: string | undefined;
+  /** The same, with what a machine there needs. */
+  readonly place?: PoolPlace | undefined;
+  /** It is done for a member of the team, who may let it do no more than this. */
+  readonly service?: (PoolService & Bounds) | undefined;
 };
+
+/** What somebody else lets a run do, at the most. */
+type Bounds = { readonly policy: ToolPolicy; readonly permissions: Permissions };
 
 /** What a spawn looks at besides the request. */
 export type SpawnSurroundings = {
@@ -105,7 +115,8 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
   const name = request.client ?? agent?.client ?? settings.client ?? requester.client ?? 'claude';
   const client = clients[name];
   if (client === undefined) return refuse('error', `There is no client "${name}"`);
-  if (!surroundings.isOnPath(name)) {
+  const isAway = request.place !== undefined;
+  if (!isAway && !surroundings.isOnPath(name)) {
     const install = `install it with "npm install -g ${client.npmPackage}"`;
     return refuse('error', `${name} is not on the PATH: ${install}, or choose another client`);
   }
@@ -116,9 +127,12 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     profile === null
       ? { deny: SUBAGENT_DENY, allow: null }
       : profilePolicy(profile.kind, client.readsBy ?? []);
-  const policy = combinePolicies([base, ...agentTools, settings.tools]);
+  const { service } = request;
+  const bounds = service === undefined ? [] : [service.policy];
+  const policy = combinePolicies([base, ...agentTools, settings.tools, ...bounds]);
   const grants = { ofSettings: settings.tools.permitted, ofPerson: request.permissions ?? [] };
-  const permissions = surroundings.permissionsOf(client.name, grants);
+  const own = surroundings.permissionsOf(client.name, grants);
+  const permissions = service === undefined ? own : narrower(own, service.permissions);
   const unkept = client.gaps(policy);
   if (profile !== null && unkept.length > 0) return refuse('forbidden', lookingRefusal(client, unkept));
   const gaps = [...unkept, ...ruleGaps(client, permissions, requester)];
@@ -126,18 +140,20 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
 
   const model = chooseModel(request.model, wantedModels(agent, surroundings), client);
   const cwd = request.cwd ?? requester.cwd;
-  const agentDir = surroundings.agentDirOf({ agentId, client: client.name });
-  const unroutable = surroundings.routeProblemOf({ client: client.name, agentDir, cwd }, model.resolved);
+  const agentDir = isAway ? null : surroundings.agentDirOf({ agentId, client: client.name });
+  const unroutable = isAway
+    ? null
+    : surroundings.routeProblemOf({ client: client.name, agentDir, cwd }, model.resolved);
   if (unroutable !== null) return refuse('error', unroutable);
   const thinking = readThinking(request.thinking) ?? agent?.thinking ?? settings.thinking;
   const knowsThinking = thinking === null || client.thinking.includes(thinking);
-  const release = surroundings.releaseWarningOf(client);
+  const release = isAway ? null : surroundings.releaseWarningOf(client);
   const rules = surroundings.ungivenRules(agent?.workspace ?? cwd, settings.contextFiles);
   const worktreeMode = worktreeModeOf(request, settings);
   const { uncommitted = 0 } = request;
   const warnings = [
     ...(rules === null ? [] : [rulesWarning(rules, settings)]),
-    ...(worktreeMode === 'always' && uncommitted > 0 ? [uncommittedWarning(uncommitted)] : []),
+    ...((worktreeMode === 'always' || isAway) && uncommitted > 0 ? [uncommittedWarning(uncommitted)] : []),
     ...(release === null ? [] : [release]),
     ...model.warnings,
     ...(knowsThinking ? [] : [`${client.name} has no thinking level "${thinking}": its own default is used`]),
@@ -163,16 +179,22 @@ export function planSpawn(request: SpawnRequest, surroundings: SpawnSurroundings
     handover: request.handover?.report ?? null,
     part: request.part ?? null,
     instructions: request.instructions ?? null,
+    pool: request.place ?? (service && serviceOf(service)) ?? null,
     archiveAfterMs: archiveAfterMs(request, settings),
   };
   return { kind: 'planned', run, warnings, spawnKey: spawnKeyOf(request, run) } as const;
 }
 
+function serviceOf({ kind, worker, budgetUsd }: PoolService): PoolService {
+  return { kind, worker, budgetUsd };
+}
+
 /** What only looks needs no tree of its own, which would lack what is not committed; a part has one if it asks for it. */
 export function worktreeModeOf(
-  { worktree, profile, part }: SpawnRequest,
+  { worktree, profile, part, on, place }: SpawnRequest,
   settings: Pick<RunSettings, 'worktree'>,
 ): WorktreeMode {
+  if (on !== undefined || place !== undefined) return 'never'; // It has one as soon as there are changes to bring back.
   return worktree ?? (profile === undefined && part === undefined ? settings.worktree : 'never');
 }
 
@@ -220,6 +242,8 @@ function requestProblem(request: SpawnRequest, { requester, isDirectory }: Spawn
   const cwd = request.cwd ?? requester.cwd;
   if (!isAbsolutePath(cwd)) return `cwd has to be an absolute path: "${echo(cwd)}"`;
   if (!isDirectory(cwd)) return `cwd is no directory: "${echo(cwd)}"; make it, or start from another one`;
+  if (request.on !== undefined && request.place === undefined)
+    return `it cannot go to the pool "${echo(request.on)}": ${worktreeProblem ?? 'nothing is known of that pool here'}`;
   return worktreeProblem && `${worktreeProblem}; mend that, or choose worktree "auto" or "never"`;
 }
 
@@ -283,15 +307,15 @@ function profileOf({ profile: kind, limits = {} }: SpawnRequest, settings: RunSe
   };
 }
 
-type Bounds = RunSettings['explore'];
+type ProfileBounds = RunSettings['explore'];
 
 /** One answer without tools is not expected to take longer. */
-const OF_QUESTION: Bounds = {
+const OF_QUESTION: ProfileBounds = {
   ...{ maxIterations: null, maxTokens: null, maxUsd: null, maxObservationChars: null },
   timeoutSeconds: 180,
 };
 
-function boundsOf(kind: ProfileKind, { explore, plan, orchestrate: { review } }: RunSettings): Bounds {
+function boundsOf(kind: ProfileKind, { explore, plan, orchestrate: { review } }: RunSettings): ProfileBounds {
   return { explore, plan, review, ask: OF_QUESTION }[kind];
 }
 
@@ -314,7 +338,7 @@ function spawnKeyOf({ idempotencyKey }: SpawnRequest, run: PlannedRun): string {
   const { task, agentId, client, model, label, cwd, thinking, runTimeoutMs, worktreeMode, cleanup } = run;
   // Not the text of the hand-over, which is longer by this very call when that is made again.
   const handedOver = run.handover && [run.handover.mode, run.handover.session];
-  const where = [cwd, worktreeMode, cleanup, run.permissions, run.profile, handedOver];
+  const where = [cwd, worktreeMode, cleanup, run.permissions, run.profile, handedOver, run.pool];
   return fingerprint(JSON.stringify([task, agentId, client, model, label, thinking, runTimeoutMs, where]));
 }
 

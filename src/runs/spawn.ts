@@ -12,8 +12,10 @@ import { releaseWarning } from './client-release.ts';
 import type { Handover, HandoverReport } from './model/handover.ts';
 import { isSession } from './model/part.ts';
 import { grantProblem, looksOnly } from './model/permissions.ts';
+import { isAway } from './model/pool-role.ts';
 import { isLive, type Requester, type Run } from './model/run.ts';
 import { isTerminal, NEWER, type Stop } from './model/turn.ts';
+import { placeOnPool } from './pool/place-on-pool.ts';
 import { startSupervisors } from './reconcile.ts';
 import {
   isPerson,
@@ -102,11 +104,26 @@ export async function seenByGit(
   { paths, env }: RunsWorld,
 ): Promise<SpawnRequest> {
   const config = loadRunConfig(paths);
+  if (request.on !== undefined)
+    return { ...request, ...(await seenForPool(request.on, request, requester, { paths, env })) };
   if (config.kind === 'refused' || worktreeModeOf(request, config.settings) !== 'always') return request;
   const directory = request.cwd ?? requester.cwd;
   const problem = await worktreeProblem(directory, env);
   if (problem !== undefined) return { ...request, worktreeProblem: problem };
   return { ...request, uncommitted: await uncommittedFiles(directory, env) };
+}
+
+/** What git says of a repository that a machine of a pool is to fetch. */
+async function seenForPool(
+  pool: string,
+  { cwd }: SpawnRequest,
+  requester: Requester,
+  { paths, env }: Pick<RunsWorld, 'paths' | 'env'>,
+): Promise<Partial<SpawnRequest>> {
+  const directory = cwd ?? requester.cwd;
+  const found = await placeOnPool(pool, directory, { paths, env });
+  if (found.kind === 'refused') return { worktreeProblem: found.reason };
+  return { place: found.place, uncommitted: await uncommittedFiles(directory, env) };
 }
 
 /** Starts a new run with the task and settings of one that has ended (P9). The agent's settings are read anew. */
@@ -285,9 +302,11 @@ export function surroundings(
 
 /** A warning and no refusal: the runs may write to different files. */
 function sharedDirectory(run: PlannedRun, db: Sqlite): string | undefined {
-  if (run.worktreeMode !== 'never' || !mayWrite(run)) return undefined;
+  if (run.worktreeMode !== 'never' || !mayWrite(run) || isAway(run)) return undefined;
   const isOther = ({ part }: Run) => part === null || part.id !== run.part?.id;
-  const neighbours = runsIn(run.cwd, 'queued', db).filter((one) => mayWrite(one) && isOther(one));
+  const neighbours = runsIn(run.cwd, 'queued', db).filter(
+    (one) => mayWrite(one) && isOther(one) && !isAway(one),
+  );
   if (neighbours.length === 0) return undefined;
   const named = neighbours.slice(0, NEIGHBOURS_NAMED_MAX).map(({ number }) => `#${number}`);
   const more = neighbours.length > named.length ? ', …' : '';
@@ -313,7 +332,7 @@ function handoverOf({ id, handover: report }: Run, { paths }: RunsWorld): Handov
 /** What a run was started with, but for its permissions, what it was handed, and what it is a part of. */
 export function requestOf(run: Run): SpawnRequest {
   const { task, label, agentId, client, model, thinking, runTimeoutMs, cleanup, worktreeMode, profile } = run;
-  const { instructions } = run;
+  const { instructions, pool } = run;
   return {
     task,
     agentId,
@@ -330,6 +349,7 @@ export function requestOf(run: Run): SpawnRequest {
     profile: profile?.kind,
     limits: profile?.limits,
     instructions: instructions ?? undefined,
+    place: pool?.kind === 'away' ? pool : undefined,
   };
 }
 

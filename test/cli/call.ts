@@ -53,6 +53,7 @@ export async function callHere(
     setExitCode: (given) => {
       code = given;
     },
+    startWorker: () => Promise.reject(new Error('no worker is started from here')),
     now: () => new Date('2026-11-20T09:47:09.123Z'),
     cwd: '/',
     connectServer: (address) => connectServer(address),

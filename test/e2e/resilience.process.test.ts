@@ -23,6 +23,7 @@ import {
   answerIn,
   contextOf,
   type Environment,
+  HANG_MS,
   inParallel,
   runHookProcess,
   runProgram,
@@ -254,7 +255,7 @@ describe('a full disk', () => {
         mount -t tmpfs -o remount,size=8m tmpfs "$state" # Named, or the ids of the namespace outside are given.
         run last after
         rm -rf "$HOME/out/state" && cp -r "$state" "$HOME/out/state"`;
-    const result = await runProgram(inNamespace(script, [BINARY]), { home: home.path });
+    const result = await runProgram(inNamespace(script, [BINARY]), { home: home.path, hangMs: 4 * HANG_MS });
     expect(result).toMatchObject(WELL);
     const runs = [...result.stdout.matchAll(/^([a-z]+[-\d]*) (\d+) \d+$/gm)];
     expect(runs.length).toBeGreaterThan(30);

@@ -110,8 +110,7 @@ describe('a main session is told', () => {
   test('again, a moment later, when the hook that was to tell it was ended before it could', async () => {
     await using made = bench();
     const id = made.tell('the tests pass now');
-    const command = [process.execPath, `${import.meta.dir}/../../src/main.ts`, 'hook'];
-    const { exitCode, stdout } = await runProgram(command, {
+    const { exitCode, stdout } = await runProgram([BINARY, 'hook'], {
       home: made.home.path,
       env: { [CHECKPOINT_VARIABLE]: 'after-lease' },
       cwd: made.project,

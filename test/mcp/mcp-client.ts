@@ -1,14 +1,13 @@
-import { resolve } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { isRecord, type Json } from '../../src/core/guards.ts';
 import { requesterKey } from '../../src/runs/model/run.ts';
 import { pathExists, readTextFile } from '../../src/system/runtime-bun.ts';
+import { BINARY, ROOT } from '../support/binary.ts';
 import type { Home } from '../support/home.ts';
 
-export const ROOT = resolve(import.meta.dir, '../..');
-export const SERVER = [process.execPath, `${ROOT}/src/main.ts`, 'mcp'] as const;
+export const SERVER = [BINARY, 'mcp'] as const;
 /** The stand-in for Claude Code, which behaves as its prompt says, and what it runs on. */
 const FAKES = `${ROOT}/test/fixtures/bin:${ROOT}/node_modules/.bin`;
 

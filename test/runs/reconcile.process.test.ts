@@ -1,6 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Turn } from '../../src/runs/model/turn.ts';
 import { reconcile, reconcileAndArchive } from '../../src/runs/reconcile.ts';
 import { spawnRun } from '../../src/runs/spawn.ts';
@@ -12,9 +11,9 @@ import type { RunsWorld } from '../../src/runs/world.ts';
 import { currentBoot } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
 import { runProgram } from '../support/hook-process.ts';
+import { BINARY } from '../support/program.ts';
 import { accepted, type RunsHome, runsHome } from './runs-home.ts';
 
-const MAIN = resolve(import.meta.dir, '../../src/main.ts');
 setDefaultTimeout(60_000);
 
 /** A program that only notes how it was called. */
@@ -171,7 +170,7 @@ describe('reconcileRegularly()', () => {
   test('does so in an MCP server that nobody calls', async () => {
     await using runs = runsHome();
     const options = { cwd: runs.project, env: runs.world.env, stdin: 'pipe', stdout: 'ignore' } as const;
-    const server = Bun.spawn([process.execPath, MAIN, 'mcp'], options);
+    const server = Bun.spawn([BINARY, 'mcp'], options);
     const dead = hanging(runs);
     await killSupervisor(runs, dead);
     await expectEndedInTime(runs, dead);
@@ -209,7 +208,7 @@ describe('reconcileRegularly()', () => {
 test('the program is a supervisor when it is called so: of a run that there is not it says nothing but in the log', async () => {
   await using made = bench();
   const home = made.home.path;
-  const run = (...words: string[]) => runProgram([process.execPath, MAIN, ...words], { home, cwd: home });
+  const run = (...words: string[]) => runProgram([BINARY, ...words], { home, cwd: home });
   expect(await run('supervise', 'abcdef', '1')).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
   expect((await run('supervise')).exitCode).toBe(2);
 });

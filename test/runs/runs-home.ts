@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { isTerminal, type Turn } from '../../src/runs/model/turn.ts';
 import { requesterHere } from '../../src/runs/requester.ts';
 import { type SpawnAnswer, spawnRun } from '../../src/runs/spawn.ts';
@@ -10,11 +9,11 @@ import { turnsOf } from '../../src/runs/store/turns.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
 import { isAlive } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
+import { BINARY, ROOT } from '../support/binary.ts';
 import { temporaryHome } from '../support/home.ts';
 import { answerIn, runProgram } from '../support/hook-process.ts';
 import type { Payload } from '../support/payloads.ts';
 
-const ROOT = resolve(import.meta.dir, '../..');
 /** With stand-ins for the clients, and `bun` for them. */
 export const PATH = `${ROOT}/test/fixtures/bin:${ROOT}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin`;
 const WAIT_MAX_MS = 20_000;
@@ -33,8 +32,8 @@ export function runsHome(settings: object = { announce: { mode: 'raw' } }) {
     env: { HOME: home.path, PATH, LANG: 'C.UTF-8' },
     platform: 'linux',
     cwd: project,
-    executablePath: process.execPath,
-    isCompiled: false,
+    executablePath: BINARY,
+    isCompiled: true,
     now: () => new Date(),
   };
   const requester = requesterHere(world);
@@ -44,7 +43,7 @@ export function runsHome(settings: object = { announce: { mode: 'raw' } }) {
     project,
     world,
     /** As `world`, where nothing is started: the program is none. */
-    idle: { ...world, executablePath: '/bin/true', isCompiled: true } satisfies RunsWorld,
+    idle: { ...world, executablePath: '/bin/true' } satisfies RunsWorld,
     requester,
     turns,
     until,
@@ -59,7 +58,7 @@ export function runsHome(settings: object = { announce: { mode: 'raw' } }) {
     hook: async (payload: Payload): Promise<string | undefined> => {
       const stdin = JSON.stringify({ cwd: project, ...payload });
       const options = { home: home.path, env: { PATH }, cwd: project, stdin };
-      const result = await runProgram([process.execPath, `${ROOT}/src/main.ts`, 'hook'], options);
+      const result = await runProgram([BINARY, 'hook'], options);
       if (result.exitCode !== 0 || result.stderr !== '') throw new Error(`The hook failed: ${result.stderr}`);
       return answerIn(result.stdoutBytes)?.additionalContext;
     },
@@ -76,8 +75,8 @@ export function runsHome(settings: object = { announce: { mode: 'raw' } }) {
 }
 
 /** Resolves when what is asked for holds. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  const endMs = Date.now() + WAIT_MAX_MS;
+export async function until(what: string, holds: () => boolean, mostMs = WAIT_MAX_MS): Promise<void> {
+  const endMs = Date.now() + mostMs;
   while (!holds()) {
     if (Date.now() > endMs) throw new Error(`Waited in vain: ${what}`);
     await Bun.sleep(10);

@@ -17,6 +17,8 @@ export type RunOptions = {
   readonly env?: Environment;
   readonly cwd?: string;
   readonly stdin?: string | Uint8Array;
+  /** For a program that runs many hooks. */
+  readonly hangMs?: number;
 };
 
 /** Runs a program to its end, in an environment that has nothing but what is given here. */
@@ -27,7 +29,7 @@ export async function runProgram(command: readonly string[], options: RunOptions
     stdin: Buffer.from(options.stdin ?? ''),
     stdout: 'pipe',
     stderr: 'pipe',
-    timeout: HANG_MS,
+    timeout: options.hangMs ?? HANG_MS,
     killSignal: 'SIGKILL',
   });
   const [stdoutBytes, stderr, exitCode] = await Promise.all([

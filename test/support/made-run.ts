@@ -23,7 +23,7 @@ export function madeRun(changes: Partial<Run> = {}): Run {
     model: { requested: null, resolved: null, observed: null },
     ...{ cwd: '/home/dev/app', worktreeMode: 'never', worktree: null },
     ...{ policy: NO_POLICY, permissions: ASKS_NEVER, gaps: [], agentDir: null },
-    ...{ sessionId: 'session-1', profile: null, handover: null, part: null, instructions: null },
+    ...{ sessionId: 'session-1', profile: null, handover: null, part: null, instructions: null, pool: null },
     ...{ warning: null, terminal: null },
     ...{ archiveAfterMs: 3_600_000, createdAtMs: STARTED_AT_MS, archiveAtMs: null, archivedAtMs: null },
     ...changes,

@@ -3,6 +3,7 @@ import { bringConfiguration, userOf } from '../../clients/agent-login.ts';
 import { loginVariable } from '../../clients/client.ts';
 import { clientNamed } from '../../clients/clients.ts';
 import type { Environment, StatePaths } from '../../core/state-paths.ts';
+import { isAway } from '../../runs/model/pool-role.ts';
 import { attachMark, type Run, runDirectory, turnFiles } from '../../runs/model/run.ts';
 import { activeTurn, attachedProcess } from '../../runs/requester.ts';
 import { postponeArchive, runsTransaction, withRuns } from '../../runs/store/rows.ts';
@@ -28,6 +29,7 @@ type AttachFlags = JsonFlag & { readonly print?: true };
 async function start(here: RunsHere, { print }: AttachFlags, { run }: RunListing): Promise<void> {
   const { context, world, isJson } = here;
   const { id: runId, number, client, sessionId } = run;
+  if (isAway(run)) return complainOf('attach to', run, 'its session is on another machine', here);
   const answer = attachTo(run, print ? 'print' : 'start', world);
   if (answer.kind === 'refused') return complainOf('attach to', run, answer.reason, here);
   const { attachment } = answer;

@@ -32,7 +32,7 @@ import { endLine, outcomeCode, reportOf, resultText, turnJson, waitAndTell } fro
 
 type SpawnFlags = HandoverFlags &
   Given<'wait' | 'json'> &
-  Given<'agent' | 'model' | 'thinking' | 'label' | 'permissions', string> &
+  Given<'agent' | 'model' | 'thinking' | 'label' | 'permissions' | 'on', string> &
   Given<'timeout', number> &
   Given<'client', ClientName> &
   Given<'cleanup', 'delete' | 'keep'> &
@@ -48,6 +48,7 @@ export const spawn: SubagentsCommand = {
     `--permissions edit --label docs 'Correct the README'`,
     `--client codex --timeout 10m 'Which parts of the API have no tests?'`,
     '--worktree always --wait - < task.md',
+    `--on build 'Run all tests and say which fail'`,
   ],
   define: (command) =>
     withClientOption(withHandoverOptions(command), 'the client that it runs in')
@@ -62,6 +63,7 @@ export const spawn: SubagentsCommand = {
       )
       .addOption(choice('--worktree <M>', 'whether it works in a worktree of its own', WORKTREE_MODES))
       .option('--permissions <P>', PERMISSIONS)
+      .option('--on <POOL>', 'a pool of machines of your team, where it works')
       .option('--wait', 'wait for its result'),
   act: start,
 };
@@ -73,6 +75,12 @@ async function start(here: RunsHere, flags: SpawnFlags, words: readonly string[]
   if (task.trim() === '') return complainUsage('spawn [options] TASK', here);
   if (Buffer.byteLength(task) > TASK_BYTES_MAX)
     return complain('Spawn failed: the task is longer than 1 MiB', EXIT.failed, here);
+  if (flags.on !== undefined && flags.worktree !== undefined)
+    return complain(
+      'Spawn failed: with --on its changes come back into a worktree of its own',
+      EXIT.usage,
+      here,
+    );
   const { requester, world } = here;
   const request = await withContextHere(requestOf(task, flags), contextWish(flags), here);
   if ('status' in request) return tell(request, flags, here);
@@ -95,10 +103,10 @@ function startAnew(here: RunsHere, flags: SpawnFlags, { run }: RunListing): Prom
 }
 
 function requestOf(task: string, flags: SpawnFlags): SpawnRequest {
-  const { client, agent, model, thinking, timeout, label, cleanup, worktree, permissions } = flags;
+  const { client, agent, model, thinking, timeout, label, cleanup, worktree, permissions, on } = flags;
   const grants = permissions === undefined ? undefined : splitGrants(permissions);
   const named = { client, agentId: agent, runTimeoutSeconds: timeout, permissions: grants };
-  return { task, ...named, model, thinking, label, cleanup, worktree };
+  return { task, ...named, model, thinking, label, cleanup, worktree, on };
 }
 
 async function tell(answer: SpawnAnswer, flags: SpawnFlags, here: RunsHere): Promise<void> {

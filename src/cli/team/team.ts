@@ -38,6 +38,7 @@ import { membershipHere, onTeamServer, worldOf } from './here.ts';
 import { logCommand, revertCommand } from './history.ts';
 import { joinCommand } from './join.ts';
 import { membersCommand } from './members.ts';
+import { teamPool } from './pool.ts';
 import { teamProofCommand } from './proof.ts';
 
 const EXAMPLES = `
@@ -90,6 +91,8 @@ export function teamCommand(context: CliContext): Command {
     .addCommand(revertCommand(context))
     .addCommand(membersCommand(context))
     .addCommand(teamProofCommand(context));
+  const pool = (flags: Flags) => teamPool.act(flags, context);
+  group.addCommand(subcommand(`team ${teamPool.name}`, teamPool, context, pool));
   const leave = { description: 'forget the team on this machine', calls: ['', '--yes'] };
   group.addCommand(
     subcommand('team leave', leave, context, (flags: YesFlags) => leaveTeam(flags, context)).option(

@@ -1,5 +1,7 @@
 /** What a run is a part of, when it is no sub-agent of its requester. */
 export type Part =
+  /** A session that a worker of a pool was asked for; `id`: of the first of its turns there. `name`: `session`. */
+  | { readonly kind: 'pool'; readonly id: string; readonly name: string }
   /** `name`: the number of a session of the conversation, or `memory.N`. */
   | { readonly kind: 'conversation'; readonly id: string; readonly name: string }
   /** `name`: `triage`, `plan`, `work.AGENT.PHASE`, `review.N`, `summary`. */
@@ -8,7 +10,7 @@ export type Part =
 /** All parts of one conversation or orchestration. */
 export type Whole = Pick<Part, 'kind' | 'id'>;
 
-const PART = /^(conversation|orchestration) ([\w-]{1,64}) ([\w.-]{1,128})$/;
+const PART = /^(conversation|orchestration|pool) ([\w-]{1,64}) ([\w.-]{1,128})$/;
 
 /** The part as it is stored: there is one run for it. @throws Error when its id or name has other characters than words have */
 export function partKey({ kind, id, name }: Part): string {

@@ -6,6 +6,7 @@ import type { Terminal } from '../../system/process-identity.ts';
 import type { HandoverReport } from './handover.ts';
 import type { Part } from './part.ts';
 import type { Permissions } from './permissions.ts';
+import type { PoolRole } from './pool-role.ts';
 import type { Profile } from './profile.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 import { isTerminal, type Turn, turnMark } from './turn.ts';
@@ -70,6 +71,8 @@ export type Run = {
   readonly part: Part | null;
   /** Its role; null: that of a sub-agent. */
   readonly instructions: string | null;
+  /** Null: it works here, and for nobody elsewhere. */
+  readonly pool: PoolRole | null;
   readonly warning: string | null;
   /** Where it was asked for; null: nobody's, or unknown. */
   readonly terminal: Terminal | null;
@@ -150,6 +153,8 @@ export type TurnFiles = {
   readonly home: string;
   /** The directory that all turns share; removed when the run is archived. */
   readonly kept: string;
+  /** How it ended on another machine. */
+  readonly away: string;
   /** In the environment of all its processes; no other turn on this machine has the same. */
   readonly mark: string;
 };
@@ -198,5 +203,6 @@ function filesIn(directory: string, turn: number, mark: string): TurnFiles {
     errors: `${stem}.stderr`,
     home: `${stem}.home`,
     kept: `${directory}/turn-0.home`,
+    away: `${stem}.away`,
   };
 }

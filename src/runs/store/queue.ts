@@ -10,6 +10,9 @@ import type { TurnLiveness } from './turns.ts';
 
 type QueueLimits = { readonly maxConcurrent: number };
 
+/** So many runs may wait for other machines at once, each with a process that does. They take no slot here. */
+const AWAY_MAX = 32;
+
 /** What the queue needs of a turn that has not ended. */
 export type QueuedTurn = {
   readonly runId: string;
@@ -23,6 +26,8 @@ export type QueuedTurn = {
   readonly line: string;
   /** It waits for the end of an orchestration that somebody carries on. */
   readonly isHeld: boolean;
+  /** Its client works on another machine. */
+  readonly isAway: boolean;
 };
 
 type Queue = {
@@ -42,8 +47,11 @@ export function chooseTurns(
   const free = queued.filter(({ line, isHeld }) => !isHeld && !atWork.has(line));
   const parents = new Set(busy.map(({ childKey }) => childKey));
   const lent = new Set(busy.map(({ requester }) => requester).filter((key) => parents.has(key)));
-  let slots = maxConcurrent - (busy.length - lent.size);
-  return startOrder({ queued: free, lastStarts }).filter(({ requester }) => {
+  const away = busy.filter(({ isAway }) => isAway).length;
+  let slots = maxConcurrent - (busy.length - away - lent.size);
+  let slotsAway = AWAY_MAX - away;
+  return startOrder({ queued: free, lastStarts }).filter(({ requester, isAway }) => {
+    if (isAway) return slotsAway-- > 0;
     if (parents.has(requester) && !lent.has(requester)) return lent.add(requester);
     return slots-- > 0;
   });
@@ -67,7 +75,7 @@ function startOrder({ queued, lastStarts }: Omit<Queue, 'busy'>): QueuedTurn[] {
   ).flat();
 }
 
-const QUEUED_TURN: ColumnsOf<Omit<QueuedTurn, 'line' | 'isHeld'>> = {
+const QUEUED_TURN: ColumnsOf<Omit<QueuedTurn, 'line' | 'isHeld' | 'isAway'>> = {
   ...{ runId: 'run_id', number: 'number', position: 'position' },
   ...{ requester: 'requester', childKey: 'child_key' },
 };
@@ -133,7 +141,8 @@ function claim(one: QueuedTurn, nowMs: number, db: Sqlite): Turn | undefined {
 
 function readQueue(db: Sqlite): Queue {
   const rows = db.all(
-    `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester, runs.child_key, runs.part
+    `SELECT turns.run_id, turns.number, turns.position, turns.state, runs.requester, runs.child_key, runs.part,
+       runs.pool ->> 'kind' AS pool_kind
      FROM ${ACTIVE_TURNS} ORDER BY turns.ahead DESC, turns.position`,
   );
   const starts = db.all('SELECT requester, claims FROM lane');
@@ -149,7 +158,7 @@ function readQueue(db: Sqlite): Queue {
 function queuedTurn(row: Row, held: ReadonlySet<string>): QueuedTurn {
   const [turn, part] = [read(row, QUEUED_TURN), partIn(row)];
   const isHeld = part !== null && isSession(part) && held.has(turn.requester);
-  return { ...turn, line: lineOf(turn.runId, part), isHeld };
+  return { ...turn, line: lineOf(turn.runId, part), isHeld, isAway: row.pool_kind === 'away' };
 }
 
 /** The process that carries an orchestration on; while it lives, the conversations of the requester wait. */

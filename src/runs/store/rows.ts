@@ -14,6 +14,7 @@ import second from './schema/runs-002.sql' with { type: 'text' };
 import third from './schema/runs-003.sql' with { type: 'text' };
 import fourth from './schema/runs-004.sql' with { type: 'text' };
 import fifth from './schema/runs-005.sql' with { type: 'text' };
+import sixth from './schema/runs-006.sql' with { type: 'text' };
 
 /** Rows as values, and values as rows. Nothing is checked again: only this program writes this database. */
 
@@ -41,7 +42,7 @@ const MODEL: ColumnsOf<Run['model']> = {
 };
 const RUN_JSON = {
   ...{ worktree: 'worktree', policy: 'policy', gaps: 'gaps', terminal: 'terminal' },
-  ...{ profile: 'profile', handover: 'handover' },
+  ...{ profile: 'profile', handover: 'handover', pool: 'pool' },
 } as const;
 const RUN: ColumnsOf<Omit<Run, keyof typeof RUN_JSON | 'requester' | 'model' | 'permissions' | 'part'>> = {
   ...{ id: 'id', number: 'number', childKey: 'child_key', agentId: 'agent_id', client: 'client' },
@@ -248,7 +249,7 @@ export function runEvents(runId: string | null, limit: number, db: Sqlite): RunE
 
 const BUSY_TIMEOUT_MS = 5000;
 /** Each brings the schema from the version that is its place here to the next. */
-const MIGRATIONS = [first, second, third, fourth, fifth];
+const MIGRATIONS = [first, second, third, fourth, fifth, sixth];
 const RUNS_SCHEMA_VERSION = MIGRATIONS.length;
 
 /**

@@ -13,6 +13,7 @@ import {
   rawAnnouncement,
   resultAndNotes,
 } from '../model/announcement.ts';
+import { isAway } from '../model/pool-role.ts';
 import { announcePrompt, lastAnswerPrompt } from '../model/prompts.ts';
 import { isKeyOfRun, type Run, turnFiles } from '../model/run.ts';
 import { type Ending, isTerminal, type Turn } from '../model/turn.ts';
@@ -35,7 +36,7 @@ export function isAnnounceStepDue(
   { run, turn, ending, wasWatched }: Omit<EndedTurn, 'transcript'> & { readonly wasWatched: boolean },
   supervision: Supervision,
 ): boolean {
-  if (run.part !== null || run.profile?.kind === 'ask') return false;
+  if (run.part !== null || run.profile?.kind === 'ask' || isAway(run)) return false;
   if (run.profile !== null) return wasWatched && isLastAnswerDue(run, turn);
   if (supervision.settings.announce.mode !== 'turn' || !wasWatched) return false;
   if (ending.outcome !== 'success' && ending.outcome !== 'error') return false;

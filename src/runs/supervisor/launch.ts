@@ -1,22 +1,26 @@
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { bringLogin, userOf } from '../../clients/agent-login.ts';
-import { type TurnSession, turnCommand } from '../../clients/client.ts';
+import { type TurnCommand, type TurnSession, turnCommand } from '../../clients/client.ts';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
 import { clientNamed } from '../../clients/clients.ts';
 import { addUsage } from '../../clients/reading.ts';
 import { FOR_COMMANDS } from '../../clients/route.ts';
 import type { McpServer } from '../../clients/tools.ts';
 import { turnPermissions } from '../model/permissions.ts';
+import { isAway } from '../model/pool-role.ts';
 import { EXPLORE_TOOL } from '../model/profile.ts';
 import type { Run, TurnFiles } from '../model/run.ts';
 import { isToolAllowed, NO_TOOLS } from '../model/tool-policy.ts';
 import { NO_USAGE, type Turn, type Usage } from '../model/turn.ts';
+import { type Away, worksAway } from '../pool/spec.ts';
 import { usdLeft } from '../store/limits.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
 import { ownProgram } from '../world.ts';
+import { awayCommand } from './launch-away.ts';
 import type { Supervision, TurnRow } from './turn-row.ts';
 
 /** Starts the client of a turn that has a slot; undefined if the turn was stopped before. @throws Error with the cause, NotOurs */
@@ -31,24 +35,14 @@ export async function launchTurn(
   supervision.checkpoint('after-place');
   const session = sessionOf(turn, run);
   if (session === undefined) throw new Error('there is no session of the client to go on with');
-  const client = clientNamed(run.client);
-  const user = userOf(run, world.env);
-  const command = turnCommand(client, {
-    prompt: session.kind === 'new' ? await firstPrompt(toldSoFar(run, row), settings, world) : turn.message,
-    session,
-    model: run.model.resolved,
-    route: client.route(user, run.model.resolved),
-    thinking: run.thinking,
-    policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
-    permissions: turnPermissions(run, turn),
-    budgetUsd: client.keepsBudget ? usdFor(turn, run, supervision) : null,
-    cwd: run.cwd,
-    directory: files.home,
-    mcp: turn.kind === 'announce' ? null : serverOf(run, supervision),
-    agentDir: run.agentDir,
-  });
+  const prompt =
+    session.kind === 'new' ? await firstPrompt(toldSoFar(run, row), settings, world) : turn.message;
+  const { command, user } = worksAway(run)
+    ? { command: commandAway(run, { prompt, session }, row), user: { env: world.env } }
+    : commandHere(run, { prompt, session }, row, files);
+  rmSync(files.away, { force: true });
   writeClientFiles(files, command);
-  bringLogin(run.client, user, files.home);
+  if (!worksAway(run)) bringLogin(run.client, userOf(run, world.env), files.home);
   supervision.checkpoint('before-launch-mark');
   const atMs = supervision.nowMs();
   // The last check: a stop that was stored before this prevents the start.
@@ -66,6 +60,38 @@ export async function launchTurn(
   enterStart(row, run, started);
   supervision.checkpoint('after-process-stored');
   return { client: started, run };
+}
+
+type Said = { readonly prompt: string; readonly session: TurnSession };
+
+function commandHere(run: Run, { prompt, session }: Said, { turn, supervision }: TurnRow, files: TurnFiles) {
+  const client = clientNamed(run.client);
+  const user = userOf(run, supervision.world.env);
+  const command = turnCommand(client, {
+    prompt,
+    session,
+    model: run.model.resolved,
+    route: client.route(user, run.model.resolved),
+    thinking: run.thinking,
+    policy: turn.kind === 'announce' ? NO_TOOLS : run.policy,
+    permissions: turnPermissions(run, turn),
+    budgetUsd: client.keepsBudget ? usdFor(turn, run, supervision) : null,
+    cwd: run.cwd,
+    directory: files.home,
+    mcp: turn.kind === 'announce' ? null : serverOf(run, supervision),
+    agentDir: run.agentDir,
+  });
+  return { command, user };
+}
+
+function commandAway(run: Away, { prompt, session }: Said, { turn, supervision }: TurnRow): TurnCommand {
+  const asked = {
+    prompt,
+    session: session.kind === 'new' ? 'new' : 'goes on',
+    permissions: turnPermissions(run, turn),
+    budgetUsd: usdFor(turn, run, supervision),
+  } as const;
+  return awayCommand(run, turn, asked, supervision.world);
 }
 
 /**
@@ -89,6 +115,7 @@ export function enterStart(row: TurnRow, run: Run, client: LiveClient): void {
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */
 export function timeoutOf({ turn, supervision: { settings } }: TurnRow, run: Run): number {
+  if (worksAway(run)) return 0; // It may wait for a machine for long: the time is counted there.
   if (turn.kind !== 'announce') return run.runTimeoutMs;
   return isLastAnswer(turn, run) ? LAST_ANSWER_TIMEOUT_MS : settings.announce.timeoutSeconds * 1000;
 }
@@ -111,7 +138,8 @@ const DAY_MS = 86_400_000;
 function usdFor(turn: Turn, run: Run, supervision: Supervision): number | null {
   if (isLastAnswer(turn, run)) return null;
   const budget = usdLeft(supervision.sharesOf(run, turn), NO_USAGE);
-  const left = [budget, run.profile?.limits.usd ?? null].filter((usd) => usd !== null);
+  const asked = run.pool?.kind === 'served' ? run.pool.budgetUsd : null;
+  const left = [budget, asked, run.profile?.limits.usd ?? null].filter((usd) => usd !== null);
   return left.length === 0 ? null : Math.min(...left);
 }
 
@@ -151,9 +179,11 @@ export function usageBefore({ turn, supervision: { db } }: TurnRow): Usage {
 
 /** The run with its working tree, when it is to have one. @throws Error with what git says */
 async function withWorktree(run: Run, supervision: Supervision): Promise<Run> {
+  if (worksAway(run)) return run; // What it changes comes back as a branch.
   const { world, db } = supervision;
   const mayShare = run.worktree === null && run.worktreeMode === 'auto';
-  const isShared = mayShare && runsIn(run.cwd, 'started', db).some(({ id }) => id !== run.id);
+  const isShared =
+    mayShare && runsIn(run.cwd, 'started', db).some((one) => one.id !== run.id && !isAway(one));
   const prepared = await prepareWorktree(run, world.paths, { env: world.env, isShared });
   if (prepared.kind === 'failed') throw new Error(prepared.reason);
   if (prepared.kind === 'none') return run;

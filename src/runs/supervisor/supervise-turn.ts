@@ -1,6 +1,12 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import type { Conclusion, TurnReader } from '../../clients/client.ts';
-import { endClient, findClient, type LiveClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
+import {
+  endClient,
+  findClient,
+  GRACE_AWAY_MS,
+  type LiveClient,
+  STDERR_BYTES_MAX,
+} from '../../clients/client-process.ts';
 import { clientNamed } from '../../clients/clients.ts';
 import { TEXT_LENGTH_MAX } from '../../clients/reading.ts';
 import { reasonOf } from '../../core/guards.ts';
@@ -9,9 +15,11 @@ import { cutText, oneLine } from '../../core/text.ts';
 import type { ModelPrice } from '../../settings/run-settings.ts';
 import { GrowingFile, readTail } from '../../system/lines.ts';
 import type { Exit } from '../../system/process-identity.ts';
+import { isAway } from '../model/pool-role.ts';
 import { type Run, type TurnFiles, turnFiles } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
 import { type Ending, NO_USAGE, NOTHING_SAID, type Outcome, type Stop, type Turn } from '../model/turn.ts';
+import { readAwayEnd, withAwayEnd } from '../pool/away-end.ts';
 import { changeRun, getRun } from '../store/runs.ts';
 import { logRunFailure } from '../world.ts';
 import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './launch.ts';
@@ -50,6 +58,8 @@ function isRetried({ run, ending, isModelRefused }: TurnEnd, { sessionId }: Run,
   const { supervision } = row;
   const { db } = supervision;
   const model = run.model.resolved;
+  // For another machine, that tries again: what this one has written is on its way already.
+  if (run.pool?.kind === 'served') return false;
   if (!isModelRefused || model === null || row.refresh().stop !== null) return false;
   const words = `the model "${model}" was refused, so ${run.client} used its own: ${ending.error}`;
   // A secret that was cut in two would not be seen as one.
@@ -123,7 +133,8 @@ async function watch(client: LiveClient, one: Try): Promise<TurnEnd> {
   const { turn, supervision } = row;
   const { reader, output } = openOutput(one);
   // A plan is silent while something is looked up for it.
-  const maySayNothing = turn.kind === 'announce' || effects.run.profile?.kind === 'plan';
+  const isElsewhere = isAway(effects.run);
+  const maySayNothing = turn.kind === 'announce' || isElsewhere || effects.run.profile?.kind === 'plan';
   const idleMs = maySayNothing ? 0 : supervision.settings.idleTimeoutSeconds * 1000;
   const limits = { runMs: timeoutOf(row, effects.run), idleMs };
   const { errors } = files;
@@ -180,7 +191,8 @@ async function concludeUnseen(found: 'gone' | 'other boot', one: Try): Promise<T
 }
 
 function conclude(reader: TurnReader, exit: Exit | null, { effects, files, notes }: Try): Conclusion {
-  const conclusion = reader.conclude(exit, readTail(files.errors, STDERR_BYTES_MAX));
+  const seen = isAway(effects.run) ? (readAwayEnd(files)?.exit ?? exit) : exit;
+  const conclusion = reader.conclude(seen, readTail(files.errors, STDERR_BYTES_MAX));
   effects.enterConclusion(conclusion);
   // The cut may have left out half of a letter.
   if ((conclusion.text?.length ?? 0) >= TEXT_LENGTH_MAX - 1)
@@ -191,11 +203,14 @@ function conclude(reader: TurnReader, exit: Exit | null, { effects, files, notes
 function ended(
   seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>,
   wasWatched: boolean,
-  { row: { supervision }, effects, notes }: Try,
+  { row: { supervision }, effects, files, notes }: Try,
 ): TurnEnd {
   const end = { ...seen, notes: [...notes, ...effects.notes()], endedAtMs: supervision.nowMs() };
   const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
-  return { ending: endingOf(end, supervision.settings.prices), run: effects.run, wasWatched, isModelRefused };
+  const here = endingOf(end, supervision.settings.prices);
+  if (!isAway(effects.run)) return { ending: here, run: effects.run, wasWatched, isModelRefused };
+  const ending = withAwayEnd(here, readAwayEnd(files), seen.stop !== null);
+  return { ending, run: effects.run, wasWatched, isModelRefused };
 }
 
 function without(error: string, { row, effects }: Try): TurnEnd {
@@ -217,7 +232,10 @@ function openOutput({ row, effects: { run }, files }: Try) {
 
 async function sweep(client: LiveClient | null, { row, effects, files, notes }: Try): Promise<void> {
   const { politeSignal } = clientNamed(effects.run.client);
-  const { survivors } = await endClient(client, files, politeSignal);
+  const away = isAway(effects.run);
+  const { survivors } = await (away
+    ? endClient(client, files, 'SIGTERM', GRACE_AWAY_MS)
+    : endClient(client, files, politeSignal));
   if (survivors.length === 0) return;
   const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
   notes.push(words);

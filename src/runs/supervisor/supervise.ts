@@ -5,11 +5,14 @@ import { sqliteErrorCode } from '../../database/sqlite.ts';
 import { becomeLongLived } from '../../system/process-identity.ts';
 import { noteRelease } from '../client-release.ts';
 import { markInbox } from '../delivery/deliver.ts';
+import { isAway } from '../model/pool-role.ts';
 import { turnFiles } from '../model/run.ts';
 import type { Ending, Turn } from '../model/turn.ts';
+import { workerWatch } from '../pool/worker-mark.ts';
 import { reconcileAndArchive, reconcileRegularly } from '../reconcile.ts';
 import { reword } from '../store/outbox.ts';
 import { openRunsDb } from '../store/rows.ts';
+import { getRun } from '../store/runs.ts';
 import { appendTurn, endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
 import { checkpoint, logRunFailure, orLogged, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
@@ -46,7 +49,9 @@ export async function supervise(runId: string, turnNumber: number, world: RunsWo
   try {
     const db = openRunsDb(world.paths);
     try {
-      const supervision = supervisionOf(db, world, () => isShuttingDown);
+      const isOver = () => isShuttingDown || isWorkerGone();
+      const supervision = supervisionOf(db, world, isOver);
+      const isWorkerGone = workerWatch(getRun(runId, db)?.run, world.paths);
       supervision.checkpoint('before-take');
       const taken = TurnRow.take({ runId, number: turnNumber }, supervision);
       if (taken !== undefined) {
@@ -107,7 +112,7 @@ async function endTurnAndAnnounce(row: TurnRow, end: TurnEnd): Promise<Turn | un
   const { db, world } = supervision;
   const isStepDue = isAnnounceStepDue({ ...end, turn }, supervision);
   // An announce step works in the same directory: the working tree is looked at behind it.
-  const note = isStepDue ? null : await leaveWorktree(end.run, world);
+  const note = isStepDue || isAway(end.run) ? null : await leaveWorktree(end.run, world);
   const ending = note === null ? end.ending : { ...end.ending, notes: [...end.ending.notes, note] };
   const { announcement, prompt, isSkipped } = announcingOf(
     { run: end.run, turn, ending },

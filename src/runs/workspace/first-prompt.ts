@@ -190,7 +190,8 @@ type PromptWorld = Pick<RunsWorld, 'paths' | 'env' | 'now'>;
 
 /** The first prompt: the role, the workspace's files (R51), known lessons, and the task; of a question the task alone. Never throws. */
 export async function firstPrompt(run: Run, settings: RunSettings, world: PromptWorld): Promise<string> {
-  if (run.profile?.kind === 'ask') return run.task;
+  // Of what is done for another machine, that has made the prompt.
+  if (run.profile?.kind === 'ask' || run.pool?.kind === 'served') return run.task;
   const config = loadConfig(world.paths);
   const { workspace } = settings.agents.find(({ id }) => id === run.agentId) ?? { workspace: null };
   // Behind its own worktree also the directory that it was made from, with uncommitted files.

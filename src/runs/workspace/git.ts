@@ -17,6 +17,8 @@ type GitOptions = {
   readonly stdin?: string;
   /** The index to work with, instead of that of the working tree. */
   readonly index?: string;
+  /** What may be fetched by, as in GIT_ALLOW_PROTOCOL; otherwise nothing is. */
+  readonly protocols?: string;
 };
 
 type GitAnswer =
@@ -84,10 +86,11 @@ export async function gitIn(directory: string, env: Environment, touched?: strin
   const run = async (
     args: readonly string[],
     settings: readonly Setting[],
-    { cwd, timeoutMs = TIMEOUT_MS, stdin = '', index }: GitOptions & { cwd: string },
+    { cwd, timeoutMs = TIMEOUT_MS, stdin = '', index, protocols }: GitOptions & { cwd: string },
   ) => {
     const ofIndex = index === undefined ? {} : { GIT_INDEX_FILE: index };
-    const variables = { ...clean, ...asVariables(settings), ...ofIndex };
+    const fetching = protocols === undefined ? {} : { GIT_ALLOW_PROTOCOL: protocols };
+    const variables = { ...clean, ...asVariables(settings), ...ofIndex, ...fetching };
     const options = { cwd, env: variables, timeoutMs, stdin };
     return answerOf(await runCommand(program, ['--no-pager', ...args], options));
   };

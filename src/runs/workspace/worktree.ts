@@ -65,8 +65,7 @@ export async function prepareWorktree(
     if (top.kind === 'failed' && known === null && mode === 'auto') return { kind: 'none' };
     const { root, common, head } = await originOf(before, top, git);
     const prefix = await git(['rev-parse', '--show-prefix']);
-    const hash = createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16);
-    const home = join(paths.worktrees, hash);
+    const home = homeOf(common, paths);
     const path = join(home, run.id);
     const branch = known?.branch ?? branchOf(run);
     // Where nothing of it stayed, it begins anew, with what is there now.
@@ -106,8 +105,20 @@ export async function worktreeProblem(directory: string, env: Environment): Prom
   return await originOf(directory, await git(TOP), git).then(() => undefined, reasonOf);
 }
 
+/** Where the working trees of the runs of a repository lie. */
+function homeOf(common: string, { worktrees }: StatePaths): string {
+  return join(worktrees, createHash('sha256').update(realpathSync(common)).digest('hex').slice(0, 16));
+}
+
+/** The root of the directory's repository, and where working trees of it lie. @throws Error when it can have none */
+export async function repositoryWith(directory: string, paths: StatePaths, env: Environment) {
+  const git = await gitIn(directory, env);
+  const { root, common } = await originOf(directory, await git(TOP), git);
+  return { root, home: homeOf(common, paths) };
+}
+
 /** `subagent/fix-tests-1a2b3c4d`. */
-function branchOf({ id, label }: Run): string {
+export function branchOf({ id, label }: Run): string {
   const words = (label ?? '').toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
   const slug = cutText(words.replace(/^-/, ''), SLUG_LENGTH_MAX).replace(/-$/, '');
   return `${BRANCHES}${slug === '' ? '' : `${slug}-`}${id.slice(0, ID_LENGTH)}`;

@@ -1,8 +1,10 @@
 import type { Server } from '../../database/postgres.ts';
 import knowledge from './schema/001-knowledge.sql' with { type: 'text' };
+import queue from './schema/002-queue.sql' with { type: 'text' };
+import pool from './schema/003-pool.sql' with { type: 'text' };
 
 /** The team's schema on the server, in versions: each a script that is never changed again. */
-const MIGRATIONS: readonly string[] = [knowledge];
+const MIGRATIONS: readonly string[] = [knowledge, queue, pool];
 
 /** The version that this program makes, and the oldest one that it works with. */
 export const TEAM_SCHEMA = { made: MIGRATIONS.length, least: 1 } as const;
@@ -48,6 +50,7 @@ const GROUND = `
   GRANT self_generation_tables TO CURRENT_USER;
   GRANT self_generation_owner TO CURRENT_USER;
   CREATE SCHEMA IF NOT EXISTS self_generation AUTHORIZATION self_generation_tables;
+  CREATE SCHEMA IF NOT EXISTS self_generation_queue AUTHORIZATION self_generation_tables;
 `;
 
 /** Everything belongs to a role as which nobody can log in: rights bind its makers too. */

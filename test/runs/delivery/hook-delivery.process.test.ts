@@ -1,11 +1,11 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { resolve } from 'node:path';
 import type { Requester } from '../../../src/runs/model/run.ts';
 import { spawnRun } from '../../../src/runs/spawn.ts';
 import { enterListener, listenerOf } from '../../../src/runs/store/outbox.ts';
 import { readRuns, withRuns } from '../../../src/runs/store/rows.ts';
 import { getTurn } from '../../../src/runs/store/turns.ts';
 import { identityNow, isAlive } from '../../../src/system/process-identity.ts';
+import { BINARY } from '../../support/program.ts';
 import { accepted, runsHome } from '../runs-home.ts';
 import { tell } from '../told.ts';
 
@@ -13,7 +13,6 @@ import { tell } from '../told.ts';
 
 setDefaultTimeout(60_000);
 
-const MAIN = resolve(import.meta.dir, '../../../src/main.ts');
 const SESSION = 'the-session';
 
 async function bench(settings: Record<string, unknown> = {}) {
@@ -32,7 +31,7 @@ async function bench(settings: Record<string, unknown> = {}) {
       readRuns(home.paths, (db) => db.all('SELECT state, attempts FROM outbox ORDER BY position')) ?? [],
     /** The hook, as a process of its own, with what it says to whom it wakes. */
     stop: (env: Record<string, string> = {}, stderr: 'pipe' | Bun.BunFile = 'pipe') => {
-      const child = Bun.spawn([process.execPath, MAIN, 'hook', 'result-waiter'], {
+      const child = Bun.spawn([BINARY, 'hook', 'result-waiter'], {
         cwd: project,
         env: { ...world.env, ...ofClaude, CLAUDE_PID: String(client.pid), ...env },
         stdin: Buffer.from(JSON.stringify({ hook_event_name: 'Stop', session_id: SESSION, cwd: project })),
@@ -134,7 +133,7 @@ describe('the hook behind a turn', () => {
       const { number } = made.spawn(`[[slow 1200]] ${task}`);
       const hook = made.stop();
       await made.waits(hook);
-      const command = Bun.spawn([process.execPath, MAIN, 'subagents', 'wait', String(number)], {
+      const command = Bun.spawn([BINARY, 'subagents', 'wait', String(number)], {
         cwd: made.project,
         env: { ...made.world.env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: SESSION },
         stderr: 'ignore',

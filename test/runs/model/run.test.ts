@@ -79,6 +79,7 @@ test('turnFiles() names the files of a turn in the directory of its run', () => 
     errors: `${directory}/turn-12.stderr`,
     home: `${directory}/turn-12.home`,
     kept: `${directory}/turn-0.home`,
+    away: `${directory}/turn-12.away`,
     mark: `${ID}/12`,
   });
 });

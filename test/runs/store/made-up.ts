@@ -90,6 +90,7 @@ export function newRun({ key = A, session = null, spawnKey: _, ...rest }: RunFie
     handover: null,
     part: null,
     instructions: null,
+    pool: null,
     warning: null,
     terminal: null,
     archiveAfterMs: 3_600_000,

@@ -113,7 +113,15 @@ let position = 0;
 function turn(requester: string): QueuedTurn {
   position += 1;
   const runId = `run-${position}`;
-  return { runId, line: runId, isHeld: false, number: 1, position, requester, childKey: `key-${position}` };
+  return {
+    runId,
+    line: runId,
+    ...{ isHeld: false, isAway: false },
+    number: 1,
+    position,
+    requester,
+    childKey: `key-${position}`,
+  };
 }
 
 function choose(
@@ -170,6 +178,7 @@ test('chooseTurns() keeps every limit, and leaves nothing waiting that would fit
   fc.assert(
     fc.property(queue, limits, ({ queued, busy, starts }, max) => {
       const place = (one: Pick<QueuedTurn, 'runId' | 'requester' | 'isHeld'>, position: number) => ({
+        isAway: false,
         ...{ number: 1, position, line: lineOf(one.runId) },
         childKey: `key of ${one.runId}`,
         ...one,

@@ -56,17 +56,17 @@ test('openRunsDb(), readRuns() and withRuns() refuse the database of a later ver
   db,
   paths,
 }) => {
-  db.exec('PRAGMA user_version = 6');
-  const words = `Cannot use "${paths.runsDatabase}": its schema version is 6, this program knows 5. Update self-generation`;
+  db.exec('PRAGMA user_version = 7');
+  const words = `Cannot use "${paths.runsDatabase}": its schema version is 7, this program knows 6. Update self-generation`;
   expect(() => openRunsDb(paths)).toThrow(words);
   expect(() => readRuns(paths, () => 'read')).toThrow(words);
   expect(() => withRuns(paths, () => 'written')).toThrow(words);
-  expect(db.get('PRAGMA user_version')?.user_version).toBe(6);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(7);
 });
 
-/** Takes away what the fifth version has added. */
+/** Takes away what the fifth version and the sixth have added. */
 const WITHOUT_PARTS = `
-  DROP INDEX run_parts; DROP INDEX turn_names;
+  ALTER TABLE runs DROP COLUMN pool; DROP INDEX run_parts; DROP INDEX turn_names;
   ALTER TABLE runs DROP COLUMN part; ALTER TABLE runs DROP COLUMN instructions;
   ALTER TABLE turns DROP COLUMN name; ALTER TABLE turns DROP COLUMN ahead;
   DROP TABLE conversations; DROP TABLE orchestration_facts; DROP TABLE orchestrations;
@@ -88,7 +88,7 @@ for (const [name, use] of [
       runs: listRuns({ limit: 9 }, now).length,
     }));
     expect(read).toMatchObject({ run: { run: { part: null, instructions: null }, turn }, runs: 1 });
-    expect(db.get('PRAGMA user_version')?.user_version).toBe(5);
+    expect(db.get('PRAGMA user_version')?.user_version).toBe(6);
     // A supervisor of the earlier version has its connection still, and knows nothing of what was added.
     db.run(
       "INSERT INTO turns(run_id, number, kind, state, message, queued_at) VALUES (?, 2, 'send', 'queued', '', 1)",
@@ -117,7 +117,7 @@ test('readRuns() and withRuns() bring a database of the first version up to date
   expect(readRuns(paths, (read) => awaitedTurns(A, read))).toEqual(awaited);
   expect(readRuns(paths, (read) => getRun(runId, read))).toMatchObject(asks);
   expect(withRuns(paths, (written) => getRun(runId, written))).toMatchObject(asks);
-  expect(db.get('PRAGMA user_version')?.user_version).toBe(5);
+  expect(db.get('PRAGMA user_version')?.user_version).toBe(6);
   // What was stopped before is still stopped, whichever session asks.
   expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 4 })).toMatchObject({ why: 'stopped' });
   expect(spawn(db, { session: 's', createdAtMs: NOW_MS + 6 }).kind).toBe('inserted');

@@ -4,10 +4,11 @@ import { requesterHere } from '../../../src/runs/requester.ts';
 import { sendToRun } from '../../../src/runs/send.ts';
 import { spawnRun } from '../../../src/runs/spawn.ts';
 import { runsWorld, thisProcess } from '../../../src/runs/world.ts';
+import { BINARY } from '../../support/binary.ts';
 
 /** One thing that is done with runs, as a process of its own that can be killed.   bun act.main.ts WHAT OWNER|RUN [MESSAGE [NAME]] */
 const [what, owner = '', message = '', name] = process.argv.slice(2);
-const world = runsWorld(thisProcess());
+const world = runsWorld({ ...thisProcess(), executablePath: BINARY, isCompiled: true });
 if (world === undefined) throw new Error('Cannot act: there is no home');
 const requester = requesterHere(world);
 if (what === 'spawn') console.log(JSON.stringify(spawnRun({ task: 'do it' }, requester, world)));

@@ -1,9 +1,9 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { spent } from '../../../src/runs/store/limits.ts';
 import { withRuns } from '../../../src/runs/store/rows.ts';
 import { listRuns } from '../../../src/runs/store/runs.ts';
+import { BINARY } from '../../support/program.ts';
 import { startOnTerminal } from '../../support/terminal.ts';
 import { runsHome } from '../runs-home.ts';
 import { outputOf, type Story, supervisorHome } from './supervisor-home.ts';
@@ -130,7 +130,6 @@ describe('the announce step', () => {
 
 /** What a person is told of a result that nobody took; terminals are real. */
 
-const MAIN = resolve(import.meta.dir, '../../../src/main.ts');
 const RAW = { mode: 'raw' };
 
 describe('a result that nobody has taken', () => {
@@ -159,10 +158,9 @@ describe('a result that nobody has taken', () => {
 
   test('rings in the terminal in which the run was asked for, unless somebody waited for it there', async () => {
     await using made = runsHome({ announce: RAW });
-    const program = `${process.execPath} ${MAIN}`;
     const script = [
-      `${program} subagents spawn --label waited --wait '[[slow 100]] work'`,
-      `${program} subagents spawn --label left '[[slow 100]] work'`,
+      `${BINARY} subagents spawn --label waited --wait '[[slow 100]] work'`,
+      `${BINARY} subagents spawn --label left '[[slow 100]] work'`,
       'sleep 30',
     ].join('; ');
     const env = { ...made.world.env, NO_COLOR: '1' };

@@ -4,7 +4,7 @@ import { isTerminal } from '../../../src/runs/model/turn.ts';
 import { withRuns } from '../../../src/runs/store/rows.ts';
 import { activeTurns, changeTurn } from '../../../src/runs/store/turns.ts';
 import { readEvents } from '../../support/home.ts';
-import { canRun, notTested } from '../../support/program.ts';
+import { BINARY, canRun, notTested } from '../../support/program.ts';
 import { killed, outputOf, type Story, type SupervisorHome, supervisorHome } from './supervisor-home.ts';
 
 /** Supervisors and clients that are killed at any moment: every run ends once, is announced once, leaves no process. */
@@ -239,19 +239,19 @@ describe('a turn whose supervisor cannot be seen', () => {
     const supervisor = sup.supervise(turn);
     await sup.until('the client works', () => sup.row(turn).state === 'running');
     const { owner } = sup.row(turn);
-    const from = (program: string, ...words: string[]) =>
-      Bun.spawn([...apart, process.execPath, `${import.meta.dir}/${program}`, ...words], {
+    const from = (...command: string[]) =>
+      Bun.spawn([...apart, ...command], {
         env: sup.env,
         cwd: sup.home.path,
         stdio: ['ignore', 'inherit', 'inherit'],
       }).exited;
-    expect(await from('act.main.ts', 'reconcileAndArchive')).toBe(0);
-    expect(await from('supervise.main.ts', turn.runId, '1')).toBe(0);
+    expect(await from(process.execPath, `${import.meta.dir}/act.main.ts`, 'reconcileAndArchive')).toBe(0);
+    expect(await from(BINARY, 'supervise', turn.runId, '1')).toBe(0);
     expect(sup.row(turn)).toMatchObject({ state: 'running', owner });
     // Also when nobody is known to look after it: its client is not seen from there.
     await killed(supervisor);
     withRuns(sup.home.paths, (db) => changeTurn(sup.row(turn), { owner: null }, db));
-    expect(await from('supervise.main.ts', turn.runId, '1')).toBe(0);
+    expect(await from(BINARY, 'supervise', turn.runId, '1')).toBe(0);
     expect(sup.row(turn)).toMatchObject({ state: 'running', owner: null });
     sup.home.put('go', '');
     await sup.supervise(turn).exited;

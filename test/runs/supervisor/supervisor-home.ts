@@ -9,6 +9,7 @@ import { CHECKPOINT_VARIABLE } from '../../../src/runs/world.ts';
 import { RUN_VARIABLE } from '../../../src/system/process-identity.ts';
 import { withMarker } from '../../../src/system/processes.ts';
 import { temporaryHome } from '../../support/home.ts';
+import { BINARY } from '../../support/program.ts';
 import { PATH, until } from '../runs-home.ts';
 import { appended, claimed } from '../store/made-up.ts';
 
@@ -45,7 +46,7 @@ export function supervisorHome(settings: Record<string, unknown> = {}) {
 
   /** Starts a supervisor; `crashAt`: where it dies. */
   const supervise = ({ runId, number }: TurnKey, crashAt?: string) => {
-    const child = Bun.spawn([process.execPath, `${import.meta.dir}/supervise.main.ts`, runId, `${number}`], {
+    const child = Bun.spawn([BINARY, 'supervise', runId, `${number}`], {
       env: { ...env, ...(crashAt === undefined ? {} : { [CHECKPOINT_VARIABLE]: crashAt }) },
       stdio: ['ignore', 'inherit', 'inherit'],
     });

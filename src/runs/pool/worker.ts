@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto';
+import { reasonOf } from '../../core/guards.ts';
+import { connectServer } from '../../database/postgres.ts';
+import type { Sqlite } from '../../database/sqlite.ts';
+import { tryProcessLock } from '../../hooks/store/use-database.ts';
+import { ensurePrivateDirectory, writeFileAtomic } from '../../system/atomic-file.ts';
+import { readTextFile } from '../../system/runtime-bun.ts';
+import { openTeamServer, readMembership } from '../../team/membership.ts';
+import type { Requester } from '../model/run.ts';
+import { reconcileRegularly } from '../reconcile.ts';
+import { stopRuns } from '../stop.ts';
+import { openRunsDb } from '../store/rows.ts';
+import type { RunsWorld } from '../world.ts';
+import { Link } from './link.ts';
+import { openQueue, type PoolQueue } from './queue.ts';
+import { type GivenUp, serveRun } from './serve-run.ts';
+import {
+  beat,
+  beginWorker,
+  type Claimed,
+  claimRun,
+  leaveWorker,
+  reap,
+  type WorkerEntry,
+} from './store/pool-store.ts';
+import { markWorker, poolHome } from './worker-mark.ts';
+import type { WorkerOptions, WorkerShell } from './worker-options.ts';
+import { type Places, removeOldPlaces } from './workplace.ts';
+
+/** A worker: takes runs of a pool and has them done by this machine's own background runs, until it is told to end. */
+
+const HEARTBEAT_MAX_MS = 5000;
+/** So many signs of life fit into the time after which a worker is given up. */
+const HEARTBEATS_BEFORE_LOST = 6;
+const LOOK_MS = 3000;
+const CLEAN_EVERY_MS = 3_600_000;
+
+/** Runs until it is told to end: once, and it takes no more; again, and it stops what it has. @throws Error that says why not */
+export async function runWorker(options: WorkerOptions, world: RunsWorld, shell: WorkerShell): Promise<void> {
+  const membership = readMembership(world.paths);
+  if (membership === undefined)
+    throw new Error('you are in no team; "self-generation team join" makes you a member of one');
+  const home = poolHome(world.paths);
+  ensurePrivateDirectory(world.paths.home);
+  ensurePrivateDirectory(home);
+  const stem = `${home}/${options.pool}.${options.name.replace(/[^\w-]/g, '_')}`;
+  const release = tryProcessLock(`${stem}.lock`);
+  if (release === undefined)
+    throw new Error(`a worker "${options.name}" of the pool "${options.pool}" runs here already`);
+  const id = ownId(`${stem}.id`);
+  markWorker(id, world.paths);
+  const worker = new Worker(id, membership.team, options, world, shell);
+  const link = new Link({
+    connect: () => openTeamServer(membership, world.env, connectServer),
+    prepare: async (server) => {
+      await server.listen('self_generation_pool', (payload) => worker.heard(payload));
+      return openQueue(server);
+    },
+    release: (queue) => queue.close(),
+    onTrouble: (words) => shell.say(`${words}. Runs go on, and it is tried again.`),
+    onBack: () => shell.say('The server is back.'),
+  });
+  try {
+    await worker.run(link);
+  } finally {
+    await link.close();
+    release();
+  }
+}
+
+/** Kept, since it has the sessions of its runs. */
+function ownId(file: string): string {
+  const known = readTextFile(file)?.trim();
+  if (known) return known;
+  const id = randomUUID();
+  writeFileAtomic(file, `${id}\n`, { mode: 0o600 });
+  return id;
+}
+
+class Worker {
+  readonly #options: WorkerOptions;
+  readonly #world: RunsWorld;
+  readonly #shell: WorkerShell;
+  readonly #requester: Requester;
+  readonly #places: Places;
+  readonly #running = new Map<
+    string,
+    { readonly giveUp: (why: GivenUp) => void; readonly done: Promise<void> }
+  >();
+  #db: Sqlite | undefined;
+  #entry: WorkerEntry;
+  #queue = '';
+  #orders: 'take' | 'no more' | 'stop' = 'take';
+  #hasNews = false;
+  /** One of its runs is to be stopped, or a message waits for it. */
+  #isMeant = false;
+  #wake = () => {};
+
+  constructor(id: string, team: string, options: WorkerOptions, world: RunsWorld, shell: WorkerShell) {
+    const { pool, name, slots, lostAfterMs } = options;
+    this.#options = options;
+    this.#world = world;
+    this.#shell = shell;
+    this.#entry = { id, instance: randomUUID(), team, pool, name, slots, lostAfterMs };
+    this.#requester = { key: `agent:main:pool-${id}`, session: null, client: null, cwd: world.paths.home };
+    this.#places = { home: poolHome(world.paths), env: world.env, allowsLocal: options.allowsLocal };
+  }
+
+  heard(payload: string): void {
+    // What is in the queue is looked for anyway as soon as a slot is free.
+    if (payload === `queue ${this.#queue}` && this.#isFree()) this.#look();
+    if (payload === `worker ${this.#entry.id}`) {
+      this.#isMeant = true;
+      this.#look();
+    }
+  }
+
+  async run(link: Link<PoolQueue>): Promise<void> {
+    const { say, onEnd } = this.#shell;
+    const forgetEnd = onEnd(() => this.#end());
+    // What an earlier process of this worker left is nobody's any more.
+    await stopRuns({ kind: 'project' }, this.#requester, 'the worker, which was started anew', this.#world);
+    const stopReconciling = reconcileRegularly(this.#world);
+    const db = openRunsDb(this.#world.paths);
+    this.#db = db;
+    try {
+      await this.#begin(link);
+      say(
+        `Worker "${this.#entry.name}" takes runs of the pool "${this.#entry.pool}", ${this.#entry.slots} at a time.`,
+      );
+      await this.#work(link);
+      await link.do(({ server }) => leaveWorker(this.#entry, server));
+    } finally {
+      stopReconciling();
+      forgetEnd();
+      db.close();
+    }
+  }
+
+  #end(): void {
+    this.#orders = this.#orders === 'take' ? 'no more' : 'stop';
+    const left = this.#running.size;
+    if (this.#orders === 'stop') for (const { giveUp } of this.#running.values()) giveUp('shutdown');
+    else if (left > 0) this.#shell.say(`No more is taken. It ends after ${left} runs; once more stops them.`);
+    this.#look();
+  }
+
+  #look(): void {
+    this.#hasNews = true;
+    this.#wake();
+  }
+
+  async #begin(link: Link<PoolQueue>): Promise<void> {
+    this.#queue = await link.do(({ server }) => beginWorker(this.#entry, server));
+    // Its queue may be new: pg-boss knows those that there were when it began.
+  }
+
+  async #work(link: Link<PoolQueue>): Promise<void> {
+    const heartbeatMs = Math.min(HEARTBEAT_MAX_MS, this.#entry.lostAfterMs / HEARTBEATS_BEFORE_LOST);
+    let [beatAtMs, cleanedAtMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    while (this.#orders === 'take' || this.#running.size > 0) {
+      const nowMs = performance.now();
+      if (nowMs - cleanedAtMs > CLEAN_EVERY_MS) {
+        cleanedAtMs = nowMs;
+        if (this.#running.size === 0) removeOldPlaces(this.#places, this.#world.now().getTime());
+      }
+      const isBeatDue = nowMs - beatAtMs >= heartbeatMs;
+      if (isBeatDue || this.#hasNews) {
+        this.#hasNews = false;
+        if (isBeatDue || this.#isMeant) {
+          this.#isMeant = false;
+          await this.#beat(link);
+          beatAtMs = performance.now();
+        }
+        if (this.#orders === 'take') await this.#take(link);
+      }
+      await this.#nextLook(Math.min(LOOK_MS, heartbeatMs));
+    }
+  }
+
+  /** Says that it lives, and hears what it has. */
+  async #beat(link: Link<PoolQueue>): Promise<void> {
+    const held = await link.do(async ({ server }) => {
+      const held = await beat(this.#entry, server);
+      await reap(server);
+      return held;
+    });
+    if (held === undefined) return await this.#beginAgain(link);
+    for (const id of held.stopping) this.#running.get(id)?.giveUp('stop');
+    // Taken, without having heard of that: the connection was cut just then.
+    for (const id of held.running) if (!this.#running.has(id)) await this.#claim(id, link);
+    for (const id of held.wanted) if (this.#isFree()) await this.#claim(id, link);
+  }
+
+  /** The team has given this worker up: what it has is lost, and it begins anew. */
+  async #beginAgain(link: Link<PoolQueue>): Promise<void> {
+    const runs = [...this.#running.values()];
+    this.#shell.say(
+      `The server heard nothing of this worker for too long. Its ${runs.length} runs are lost, and stopped.`,
+    );
+    for (const { giveUp } of runs) giveUp('lost');
+    await Promise.all(runs.map(({ done }) => done));
+    this.#entry = { ...this.#entry, instance: randomUUID() };
+    await this.#begin(link);
+  }
+
+  #isFree(): boolean {
+    return this.#orders === 'take' && this.#running.size < this.#entry.slots;
+  }
+
+  async #claim(id: string, link: Link<PoolQueue>): Promise<void> {
+    const claimed = await link.do(({ server }) => claimRun(this.#entry, id, server));
+    if (claimed !== undefined) this.#serve(claimed, link);
+  }
+
+  /** Takes as many as there are free slots: out of the queue and for this worker in one transaction. */
+  async #take(link: Link<PoolQueue>): Promise<void> {
+    const free = this.#entry.slots - this.#running.size;
+    if (free <= 0) return;
+    const claimed = await link.transaction(async (statements, queue) => {
+      const taken: Claimed[] = [];
+      for (const id of await queue.take(this.#queue, free, statements)) {
+        const one = await claimRun(this.#entry, id, statements);
+        if (one !== undefined) taken.push(one);
+      }
+      return taken;
+    });
+    for (const one of claimed) this.#serve(one, link);
+  }
+
+  #serve(claimed: Claimed, link: Link<PoolQueue>): void {
+    const db = this.#db;
+    if (db === undefined || this.#running.has(claimed.id)) return;
+    const controller = new AbortController();
+    const serving = {
+      ...{ world: this.#world, db, link, worker: this.#entry, places: this.#places },
+      ...{ requester: this.#requester, grants: this.#options.grants, signal: controller.signal },
+    };
+    const name = `${claimed.id.slice(0, 8)} of ${claimed.login}`;
+    this.#shell.say(`${name}: taken`);
+    const done = serveRun(claimed, serving)
+      .then(
+        (outcome) => this.#shell.say(`${name}: ${outcome}`),
+        (error) => this.#shell.say(`${name}: ${reasonOf(error)}`),
+      )
+      .then(() => {
+        this.#running.delete(claimed.id);
+        this.#look();
+      });
+    this.#running.set(claimed.id, { giveUp: (why) => controller.abort(why), done });
+  }
+
+  #nextLook(timeoutMs: number): Promise<void> {
+    if (this.#hasNews) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
