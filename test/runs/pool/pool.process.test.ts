@@ -193,7 +193,7 @@ suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`,
     expect(
       shown.own.map(({ number, state }: { number: number; state: string }) => `${number} ${state}`),
     ).toEqual(['1 running', '2 queued']);
-    expect((await asker.call('team', 'pool')).stdout).toContain('1 of 1 slots used · 1 queued');
+    expect((await asker.call('team', 'pool')).stdout).toMatch(/1 of \d+ slots used · 1 queued/);
     await asker.call('subagents', 'stop', 'all');
     await end();
   });
