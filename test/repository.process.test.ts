@@ -49,9 +49,7 @@ function callsIn(markdown: string): Call[] {
     const words = line.split(/[\s[\]|\\]+/).filter((word) => word !== '');
     return [
       {
-        words: words
-          .slice(0, GROUPS.includes(words[0] ?? '') ? 2 : 1)
-          .filter((word) => /^[a-z]/.test(word)),
+        words: words.slice(0, GROUPS.includes(words[0] ?? '') ? 2 : 1).filter((word) => /^[a-z]/.test(word)),
         flags: words.filter((word) => /^--?[a-z]/.test(word)),
       },
     ];

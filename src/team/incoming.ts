@@ -145,8 +145,7 @@ function refuse({ about, content }: Standing, copy: Copy): boolean {
 function offerWaiting({ repository, projects, now }: Here, copy: Copy, db: Db): number {
   const [projectPath = ''] = projects;
   const offers: Standing[] = [];
-  const candidates = waiting(repository, OF_EACH_AUTHOR_MAX, copy);
-  for (const { about } of candidates) {
+  for (const about of waiting(repository, OF_EACH_AUTHOR_MAX, copy)) {
     if (offers.length === OFFERS_MAX) break;
     const standing = standingOn(about, copy);
     if (standing === undefined || refuse(standing, copy)) continue;

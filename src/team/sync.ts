@@ -181,6 +181,7 @@ async function syncWith(syncing: Syncing, world: World): Promise<SyncReport> {
       outgoing(localTo(place, db), sentOf(place.repository, reader, copy)),
     );
     report.keptBack += keptBack.length;
+    if (facts.length === 0) continue;
     await push(facts, report, syncing);
     report.pulled += await pull(place.repository, reader, syncing);
     take(place, report, syncing, world);
