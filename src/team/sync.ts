@@ -1,5 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import { memberEvidence } from '../benefit/report.ts';
-import { asRecord, parseJson, reasonOf } from '../core/guards.ts';
+import { asRecord, lookOr, parseJson, reasonOf } from '../core/guards.ts';
 import { type Environment, type StatePaths, VERSION } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { readCoin, readLedger } from '../database/ledger.ts';
@@ -92,12 +93,20 @@ export async function syncTeam(membership: Membership, world: World): Promise<Sy
   } finally {
     release();
   }
-  try {
-    writeFileAtomic(teamPaths(paths).lastSync, `${JSON.stringify(outcome)}\n`, { mode: 0o600 });
-  } catch {
-    // A full disk: the caller still hears of it.
-  }
+  noteSync(outcome, paths);
   return outcome;
+}
+
+/** On a full disk there may be room in the old file's place, and for no other one. */
+function noteSync(outcome: SyncOutcome, paths: StatePaths): void {
+  const { lastSync: file } = teamPaths(paths);
+  const text = `${JSON.stringify(outcome)}\n`;
+  try {
+    writeFileAtomic(file, text, { mode: 0o600 });
+  } catch {
+    // Whoever has called still hears of it.
+    lookOr(() => writeFileSync(file, text, { mode: 0o600 }), undefined);
+  }
 }
 
 /** How the last sync went; undefined before the first. */

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'bun:test';
+import { remoteOf } from '../../src/lessons/repository.ts';
+import { repositoryName } from '../../src/team/membership.ts';
+import { contentId, type NewFact } from '../../src/team/model/fact.ts';
+import { pushFacts, seatIn } from '../../src/team/store/server.ts';
+import { inNamespace, NO_NAMESPACES } from '../support/namespace.ts';
+import { BINARY } from '../support/program.ts';
+import { HAS_POSTGRES, open, sharedWorld, TEAM } from './team-world.ts';
+
+if (NO_NAMESPACES !== undefined)
+  console.warn(`NOT TESTED HERE: a team on a full disk, since ${NO_NAMESPACES}`);
+
+const world = sharedWorld();
+const FACTS = 4000;
+
+/** As much room as the data have by now, and a little more; later as much as is wanted. */
+const SCRIPT = `
+  cp -a "$1" "$1.before"
+  mount -t tmpfs -o size="$2"k,mode=700 tmpfs "$1"
+  cp -a "$1.before/." "$1/"
+  "$0" team sync || echo "ended with $?"
+  "$0" team status
+  mount -o remount,size=200m "$1"
+  "$0" team sync --json
+  "$0" team status --json
+`;
+
+describe.skipIf(!HAS_POSTGRES || NO_NAMESPACES !== undefined)('a sync on a full disk', () => {
+  test('fails with a word in status, loses nothing, and goes on where there is room again', async () => {
+    const { person, server, key } = await world();
+    await person('ada');
+    const ben = await person('ben');
+    await ben.sync();
+    const repository = repositoryName(key, remoteOf(ben.project, { PATH: process.env.PATH }) ?? '');
+    const connection = await open(server, 'ada');
+    const team = (await seatIn(TEAM, connection))?.team ?? 0;
+    await pushFacts(
+      team,
+      Array.from({ length: FACTS }, (_, index) => made(index, repository)),
+      connection,
+    );
+    await connection.close();
+    const { data } = ben.home.paths;
+    const used = Number(Bun.spawnSync(['du', '-sk', data]).stdout.toString().split('\t')[0]);
+    const command = inNamespace(SCRIPT, [BINARY, data, String(used + 1024)]);
+    const child = Bun.spawnSync(command, {
+      cwd: ben.project,
+      env: { HOME: ben.home.path, PATH: process.env.PATH },
+    });
+    const said = child.stdout.toString();
+    expect(said).toContain('ended with 1');
+    expect(child.stderr.toString()).toMatch(/Cannot sync with the team: .*disk is full/);
+    expect(said).toMatch(/The last sync failed .*: .*disk is full/);
+    expect(said).toContain('"kind": "done"');
+    const status = JSON.parse(said.slice(said.lastIndexOf('\n{') + 1));
+    expect(status.repositories[0].shared).toBe(FACTS);
+    expect([child.exitCode, status.lastSync.kind]).toEqual([0, 'done']);
+  });
+});
+
+function made(index: number, repository: string): NewFact {
+  const said = `error ${index}: ${'so long a line that it takes room '.repeat(8).trim()}`;
+  const body = {
+    ...{ key: said, said, sessions: 1, failed: 1, helped: 1 },
+    remedy: { kind: 'command' as const, failing: `a ${index}`, use: `b ${index}` },
+  };
+  const about = contentId({ kind: 'lesson', repository, body });
+  return { id: about, about, repository, kind: 'lesson', body };
+}
