@@ -20,12 +20,15 @@ import {
   listNewestFixes,
 } from '../setup/inspect-store.ts';
 import { readInputSoon } from '../system/files.ts';
+import { readMembership } from '../team/membership.ts';
+import { lastSync } from '../team/sync.ts';
 import { activityLines, readActivity } from './bars.ts';
 import { type CliContext, type CliState, EXIT, type Given, newCommand, withState } from './context.ts';
 import { nextStep } from './next-step.ts';
 import { newTable, printJson, shortened, shownLine } from './output.ts';
 import { proofLine } from './proof/words.ts';
 import { printStatusLine } from './status-line.ts';
+import { syncWords } from './team/words.ts';
 
 type Flags = Given<'json' | 'line'>;
 
@@ -84,6 +87,7 @@ function readStatus({ paths, config }: CliState, context: CliContext) {
     activity: database.kind === 'sound' ? readActivity(paths, context.now()) : null,
     learning: isReadable ? inspectLearning(paths, LEARNING_SHOWN) : NOTHING_LEARNED,
     newestFixes: database.kind === 'sound' ? listNewestFixes(paths, FIXES_SHOWN) : [],
+    team: readTeam(paths, context),
     next: nextStep(database, paths, context),
   };
 }
@@ -94,6 +98,12 @@ const NOTHING_LEARNED: LearningState = { runs: [], suggestions: {}, given: [] };
 function readProofLine(paths: StatePaths, { proof }: CliState['config'], { now }: CliContext) {
   const asked = { holdOut: proof.holdOut, now: now() };
   return readDatabase(paths, (db) => (db.isOwn ? proofLine(readProof(asked, db)) : null)) ?? null;
+}
+
+/** Of which team this user is, and how the last sync went; null without one. */
+function readTeam(paths: StatePaths, context: CliContext) {
+  const { team } = lookOr(() => readMembership(paths), undefined) ?? {};
+  return team === undefined ? null : { team, sync: syncWords(lastSync(paths), context) };
 }
 
 /** Null where there was never a run, or what is known of them cannot be read, of which doctor tells more. */
@@ -115,6 +125,7 @@ function printStatus(status: Status, context: CliContext): void {
   if (waiting > 0) print(yellow(`${counted(waiting, 'recording')} waiting for the database`));
   if (unread !== null) print(yellow(shownLine(unread).replace(/^./, (first) => first.toUpperCase())));
   if (runs !== null) print(runLines(runs));
+  if (status.team !== null) print(`Team "${shownLine(status.team.team)}": ${status.team.sync}`);
   if (database.kind !== 'sound') {
     const unreadable = `${red('The database cannot be read.')} Run "self-generation doctor".`;
     print(database.kind === 'absent' ? 'Nothing recorded yet.' : unreadable);

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { statusCommand } from '../../src/cli/status.ts';
 import { teamCommand } from '../../src/cli/team/team.ts';
 import { readMembership, teamPaths, writeMembership } from '../../src/team/membership.ts';
 import { callHere } from '../cli/call.ts';
@@ -74,6 +75,9 @@ describe.skipIf(!HAS_POSTGRES)('a team whose server, network or machine fails', 
     expect(hue.told()).toEqual([remedyOf('away')]);
     expect(await gil.team('status')).toMatch(
       /The last sync failed .*: Cannot reach .* What is here works without it; the next one sends what waits\./,
+    );
+    expect((await gil.run(statusCommand)).stdout).toMatch(
+      /^Team "shop": The last sync failed .*nothing answers there/m,
     );
     await server.start();
     await gil.sync();

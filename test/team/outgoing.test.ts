@@ -173,7 +173,7 @@ describe('outgoing()', () => {
   });
 
   test('does not echo what the team has withdrawn, nor tell of what it does not know', () => {
-    const withdrawals = [withdrawal('user', 'withdrawn in the team by ada: wrong')];
+    const withdrawals = [withdrawal('user', 'in the team, by ada: wrong')];
     expect(factsOf({ withdrawals }, { knownOf: () => known() })).toEqual([]);
     expect(factsOf({ withdrawals: [withdrawal('user')] })).toEqual([]);
   });

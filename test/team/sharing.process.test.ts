@@ -30,7 +30,7 @@ describe.skipIf(!HAS_POSTGRES)('a team', () => {
     expect(await ben.sync()).toMatchObject({ withdrawn: 1 });
     expect(ben.told()).toEqual([]);
     expect(readRows(ben.home.paths, 'SELECT detail FROM withdrawals').map(({ detail }) => detail)).toEqual([
-      'withdrawn in the team by ada: only with version 2',
+      'in the team, by ada: only with version 2',
     ]);
     expect(await ben.sync()).toMatchObject({ withdrawn: 0, pushed: 0 });
   });

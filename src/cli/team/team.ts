@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import { reasonOf } from '../../core/guards.ts';
 import type { StatePaths } from '../../core/state-paths.ts';
-import { counted } from '../../core/text.ts';
 import { writeDatabase } from '../../hooks/store/use-database.ts';
 import { lookAtRepository, remoteOf } from '../../lessons/repository.ts';
-import { timeAgo } from '../../runs/model/stats.ts';
 import { loadTrust } from '../../settings/team-settings.ts';
 import {
   DamagedMembership,
@@ -18,7 +16,7 @@ import { partFact } from '../../team/outgoing.ts';
 import { countsOf, saidBy, withCopy, withdrawnRules } from '../../team/store/copy.ts';
 import { clonesOf, teamSuggestionId, untellAll } from '../../team/store/knowledge.ts';
 import { pushFacts } from '../../team/store/server.ts';
-import { lastSync, type SyncOutcome, sharedPlaces, syncTeam } from '../../team/sync.ts';
+import { lastSync, sharedPlaces, syncTeam } from '../../team/sync.ts';
 import {
   agree,
   type CliContext,
@@ -29,7 +27,6 @@ import {
   keepFromAgent,
   PROGRAM,
   projectHere,
-  sentence,
   subcommand,
   withState,
 } from '../context.ts';
@@ -40,10 +37,11 @@ import { joinCommand } from './join.ts';
 import { membersCommand } from './members.ts';
 import { teamPool } from './pool.ts';
 import { teamProofCommand } from './proof.ts';
+import { doneWords, syncWords } from './words.ts';
 
 const EXAMPLES = `
-A team shares lessons, rules and counts of its proof through a PostgreSQL of its own, and nothing else: no prompts, no
-transcripts, no paths outside of a repository. What others share waits as a suggestion until somebody you trust accepts it
+A team shares lessons, rules and counts of its proof through a PostgreSQL of its own: no prompts, no transcripts, no paths
+outside of a repository. Only a run that you send to a machine of the team takes its prompt there ("subagents spawn --on"). What others share waits as a suggestion until somebody you trust accepts it
 (setting team.trust). Hooks never ask the server: without it everything here goes on as before.
 
 Examples:
@@ -151,34 +149,6 @@ function printStatus({ json }: Flags, context: CliContext): Promise<void> {
   });
 }
 
-function syncWords(last: ReturnType<typeof lastSync>, { now, colours }: CliContext): string {
-  if (last === undefined) return `Nothing was sent or fetched yet: "${PROGRAM} team sync" does.`;
-  const when = timeAgo(Date.parse(last.at), now().getTime());
-  if (last.kind === 'failed')
-    return `${colours.yellow(sentence(`The last sync failed ${when}: ${shownLine(last.reason)}`))} What is here works without it; the next one sends what waits.`;
-  return `Last sync ${when}: ${words(last)}.`;
-}
-
-function words({ pushed, told, withdrawn, offered, keptBack, refused, moved, setAside }: DoneSync): string {
-  const parts = [
-    `${counted(pushed, 'fact')} sent`,
-    `${counted(offered, 'suggestion')} wait`,
-    ...(told > 0 ? [`${counted(told, 'lesson')} told from now on`] : []),
-    ...(withdrawn > 0 ? [`${counted(withdrawn, 'lesson')} withdrawn`] : []),
-    ...(keptBack > 0 ? [`${keptBack} kept here, since they name a place outside of the repository`] : []),
-    ...(moved.length > 0
-      ? [
-          `nothing sent from ${moved.map(shownLine).join(', ')}, which is no clone of what was shared any more`,
-        ]
-      : []),
-    ...(refused.length > 0 ? [`the server refused ${refused.length} (${shownLine(refused[0] ?? '')})`] : []),
-    ...(setAside === null ? [] : [`the copy here was damaged, is in ${setAside}, and was fetched anew`]),
-  ];
-  return parts.join(', ');
-}
-
-type DoneSync = Extract<SyncOutcome, { kind: 'done' }>;
-
 function sync1({ json }: Flags, context: CliContext): Promise<void> {
   return withState(context, 'sync with the team', async ({ paths }) => {
     const membership = membershipHere('sync', paths, context);
@@ -194,7 +164,7 @@ function sync1({ json }: Flags, context: CliContext): Promise<void> {
       );
     if (json) return printJson(outcome, context);
     if (outcome.kind === 'busy') return context.stdout('Another sync is running.\n');
-    context.stdout(`${sentenceCase(words(outcome))}.\n`);
+    context.stdout(`${sentenceCase(doneWords(outcome))}.\n`);
   });
 }
 

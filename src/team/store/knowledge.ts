@@ -146,7 +146,7 @@ function untell(row: Row, db: Db): void {
 }
 
 /** By which a withdrawal here is known to be the team's. */
-const BY_TEAM = 'withdrawn in the team by ';
+const BY_TEAM = 'in the team, by ';
 
 type TeamWithdrawal = {
   readonly about: string;
