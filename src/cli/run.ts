@@ -72,7 +72,7 @@ export async function runCli(words: readonly string[], parts: ServerParts): Prom
   const setExitCode = (code: number) => {
     exitCode = code;
   };
-  const context = { ...processContext(output, setExitCode, asksForJson(words)), ...parts };
+  const context = processContext({ output, setExitCode, parts }, asksForJson(words));
   await parseTold(program(context), words, context);
   const failure = await output.failure();
   // `doctor | head` closes the pipe early, which is no failure.
@@ -147,11 +147,14 @@ export function program(context: CliContext): Command {
   return root.addCommand(completeCommand(context), { hidden: true });
 }
 
-function processContext(
-  output: ReturnType<typeof watchedOutput>,
-  setExitCode: (code: number) => void,
-  isJson: boolean,
-): Omit<CliContext, keyof ServerParts> {
+/** What comes in from outside of the commands. */
+type Outside = Pick<CliContext, 'setExitCode'> & {
+  readonly output: ReturnType<typeof watchedOutput>;
+  readonly parts: ServerParts;
+};
+
+/** The working directory is looked up only by who asks for it: it may be gone. */
+function processContext({ output, setExitCode, parts }: Outside, isJson: boolean): CliContext {
   const { env, stdout, stderr } = process;
   const fitted = (text: string, { isTTY, columns }: NodeJS.WriteStream) =>
     isTTY && !isJson ? wrapped(text, columns || Number.POSITIVE_INFINITY) : text;
@@ -177,6 +180,7 @@ function processContext(
       return () => void process.off('SIGINT', act);
     },
     executablePath: process.execPath,
+    ...parts,
     isCompiled: Bun.isStandaloneExecutable,
     colours: pc.createColors(wantsColour(env, stdout.isTTY === true)),
     isInteractive: process.stdin.isTTY === true && stdout.isTTY === true,

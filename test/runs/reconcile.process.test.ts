@@ -20,7 +20,7 @@ setDefaultTimeout(60_000);
 function bench() {
   const runs = runsHome();
   const file = `${runs.home.path}/calls`;
-  const calls = () => (existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []);
+  const calls = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []);
   const program = runs.home.put('program', `#!/bin/sh\necho "$@" >> ${file}\n`);
   chmodSync(program, 0o755);
   const world: RunsWorld = { ...runs.world, executablePath: program, isCompiled: true };
