@@ -143,6 +143,21 @@ export type StoredFact = {
   readonly at: string;
 };
 
+/** A row of either, whose columns come as text or numbers. */
+export function storedIn(row: Readonly<Record<string, unknown>>): StoredFact {
+  return {
+    seq: Number(row.seq),
+    author: String(row.author),
+    role: String(row.role),
+    id: String(row.id),
+    kind: String(row.kind),
+    repository: String(row.repository),
+    about: String(row.about),
+    body: String(row.body),
+    at: String(row.at),
+  };
+}
+
 /** Undefined for what this program does not know, for what is damaged, and for a lesson whose id is not that of its content. */
 export function readFact(stored: StoredFact, parse: (text: string) => unknown): Fact | undefined {
   const { kind, body, ...columns } = stored;

@@ -5,7 +5,7 @@ import { openForWriting, switchToWal } from '../../database/db.ts';
 import { type Row, type Sqlite, sqliteErrorCode, textIn } from '../../database/sqlite.ts';
 import type { Trust } from '../../settings/team-settings.ts';
 import { teamPaths } from '../membership.ts';
-import { type Fact, readFact, type StoredFact } from '../model/fact.ts';
+import { type Fact, readFact, type StoredFact, storedIn } from '../model/fact.ts';
 import { type Asker, isAccepted, participantsIn, type Standing, standingOf } from '../model/standing.ts';
 
 /** This machine's copy of what the team shares: the facts of its own repositories, and what they come to. */
@@ -265,20 +265,6 @@ export function standingOn(about: string, { sqlite }: Copy): Standing | undefine
 
 function factsIn(rows: readonly Row[]): Fact[] {
   return rows.flatMap((row) => readFact(storedIn(row), parseJson) ?? []);
-}
-
-function storedIn(row: Row): StoredFact {
-  return {
-    seq: Number(row.seq),
-    author: String(row.author),
-    role: String(row.role),
-    id: String(row.id),
-    kind: String(row.kind),
-    repository: String(row.repository),
-    about: String(row.about),
-    body: String(row.body),
-    at: String(row.at),
-  };
 }
 
 /** The ids of an author's facts of a repository: what need not be sent again. */

@@ -1,5 +1,5 @@
 import type { Statements } from '../../database/postgres.ts';
-import type { NewFact, Role, StoredFact } from '../model/fact.ts';
+import { type NewFact, type Role, type StoredFact, storedIn } from '../model/fact.ts';
 
 /** What is asked of the team's server. Its rights decide who may; nothing here checks them again. */
 
@@ -117,17 +117,7 @@ export async function pullFacts(
      ) AS summed WHERE total <= $5 OR nth = 1 ORDER BY seq`,
     [team, repository, after, PULLED_MAX, PULLED_BYTES_MAX],
   );
-  return rows.map((row) => ({
-    seq: Number(row.seq),
-    author: String(row.author),
-    role: String(row.role),
-    id: String(row.id),
-    kind: String(row.kind),
-    repository: String(row.repository),
-    about: String(row.about),
-    body: String(row.body),
-    at: String(row.at),
-  }));
+  return rows.map(storedIn);
 }
 
 /** Whether the server has this fact under its number: written by the same, at the same time. */
