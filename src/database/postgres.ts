@@ -19,8 +19,6 @@ export type Server = Statements & {
   readonly script: (sql: string) => Promise<void>;
   /** Calls `heard` with what is notified on this channel, until the server is closed. */
   readonly listen: (channel: 'self_generation_pool', heard: (payload: string) => void) => Promise<void>;
-  /** Resolves when the connection has ended, with the reason if it was not close(). */
-  readonly ended: Promise<Error | undefined>;
   readonly close: () => Promise<void>;
 };
 
@@ -58,12 +56,10 @@ export async function connectServer(
     // Times and large numbers as the server writes them: nothing here depends on this machine's time zone.
     types: { getTypeParser: () => (text: string) => text },
   });
-  const { promise: ended, resolve: noteEnd } = Promise.withResolvers<Error | undefined>();
   let reason: Error | undefined;
   client.on('error', (error) => {
     reason ??= error;
   });
-  client.on('end', () => noteEnd(reason));
   try {
     await client.connect();
   } catch (cause) {
@@ -96,7 +92,6 @@ export async function connectServer(
       client.on('notification', ({ payload }) => heard(payload ?? ''));
       await all(LISTEN[channel]);
     },
-    ended,
     close: () => client.end().catch(() => {}),
   };
 }
@@ -119,7 +114,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** Without the password, which stands in no message. */
-export function shownAddress({ host, port, database }: ServerAddress): string {
+function shownAddress({ host, port, database }: ServerAddress): string {
   return `the database "${database}" on ${host}:${port}`;
 }
 

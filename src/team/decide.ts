@@ -2,7 +2,8 @@ import type { StatePaths } from '../core/state-paths.ts';
 import type { Db } from '../database/connection.ts';
 import { loadTrust } from '../settings/team-settings.ts';
 import { asShown, harmIn } from './model/fact.ts';
-import { knownByPrefix, standingOn, withCopy } from './store/copy.ts';
+import { knownByPrefix, standingOn } from './store/copy.ts';
+import { withCopy } from './store/copy-file.ts';
 import { clonesOf, teamPrefix, tellTeamLesson, untellAll } from './store/knowledge.ts';
 
 /** What a user's decision on a lesson of the team changes here at once; the team hears of it with the next sync. */

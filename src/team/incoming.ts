@@ -5,7 +5,6 @@ import { adviceOf, asShown, harmIn } from './model/fact.ts';
 import type { Standing } from './model/standing.ts';
 import { sharedForm } from './outgoing.ts';
 import {
-  type Copy,
   type Known,
   knownOf,
   noteHandled,
@@ -14,6 +13,7 @@ import {
   unhandled,
   waiting,
 } from './store/copy.ts';
+import type { Copy } from './store/copy-file.ts';
 import {
   expireOffers,
   localLessons,
@@ -47,19 +47,20 @@ export type Changes = { told: number; withdrawn: number; offered: number };
  */
 export function carryOut(here: Here, copy: Copy, db: Db): Changes {
   const changes = { told: 0, withdrawn: 0, offered: 0 };
-  withdrawLearned(here, changes, copy, db);
+  const local = ownRows(here, db);
+  withdrawLearned(local, here, changes, copy, db);
   for (;;) {
     const some = unhandled(here.repository, HANDLED_AT_ONCE, copy);
     if (some.length === 0) break;
-    const local = ownRows(here, db);
     // What only waits, and is not told here, changes nothing.
     const matters = some.filter(
       ({ about, isAccepted, withdrawn, isMine, ownOpinion }) =>
         isAccepted || withdrawn !== null || isMine || ownOpinion !== null || local.has(about),
     );
-    db.sqlite.transaction(() => {
-      for (const known of matters) carryOutOne(known, { ...here, local }, changes, copy, db);
-    });
+    if (matters.length > 0)
+      db.sqlite.transaction(() => {
+        for (const known of matters) carryOutOne(known, { ...here, local }, changes, copy, db);
+      });
     noteHandled(
       some.map(({ about }) => about),
       copy,
@@ -83,10 +84,16 @@ function ownRows({ repository, projects }: Here, db: Db): Map<string, OwnRow[]> 
   return rows;
 }
 
-/** What the team has withdrawn may have been learned here since. */
-function withdrawLearned(here: Here, changes: Changes, copy: Copy, db: Db): void {
-  const ts = here.now.toISOString();
-  for (const [about, rows] of ownRows(here, db)) {
+/** What the team has withdrawn may have been learned here since: it goes, and is not among `local` any more. */
+function withdrawLearned(
+  local: Map<string, OwnRow[]>,
+  { now }: Here,
+  changes: Changes,
+  copy: Copy,
+  db: Db,
+): void {
+  const ts = now.toISOString();
+  for (const [about, rows] of local) {
     const known = knownOf(about, copy);
     if (known === undefined || known.withdrawn === null || known.isContradicted) continue;
     const { withdrawn } = known;
@@ -94,6 +101,7 @@ function withdrawLearned(here: Here, changes: Changes, copy: Copy, db: Db): void
       for (const { row } of rows) withdrawForTeam(row, { about, withdrawn, ts }, db);
     });
     changes.withdrawn += rows.length;
+    local.delete(about);
   }
 }
 

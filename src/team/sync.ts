@@ -23,9 +23,7 @@ import {
 import { bodyOf, idOf, type NewFact, NO_REPOSITORY } from './model/fact.ts';
 import { type Local, outgoing } from './outgoing.ts';
 import {
-  type Copy,
   cursorOf,
-  DamagedCopy,
   factAt,
   forgetFacts,
   known,
@@ -36,12 +34,11 @@ import {
   saidBy,
   sameMembers,
   sentBy,
-  setCopyAside,
   setMembers,
   takeIn,
-  withCopy,
   workAgain,
 } from './store/copy.ts';
+import { type Copy, DamagedCopy, setCopyAside, withCopy } from './store/copy-file.ts';
 import { clonesOf, localLessons, localRules, teamDecisions } from './store/knowledge.ts';
 import { schemaOf, TEAM_SCHEMA } from './store/migrate.ts';
 import { hasFact, membersOf, pullFacts, pushFacts, type Seat, seatIn } from './store/server.ts';

@@ -4,7 +4,8 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import type { Membership } from '../../team/membership.ts';
 import { adviceOf, harmIn, idOf, type NewFact, readFact, type StoredFact } from '../../team/model/fact.ts';
 import { sharedReason } from '../../team/outgoing.ts';
-import { factAt, factsAbout, knownOf, latestFacts, withCopy } from '../../team/store/copy.ts';
+import { factAt, factsAbout, knownOf, latestFacts } from '../../team/store/copy.ts';
+import { withCopy } from '../../team/store/copy-file.ts';
 import { pushFacts } from '../../team/store/server.ts';
 import { syncTeam } from '../../team/sync.ts';
 import {
@@ -43,7 +44,7 @@ export function logCommand(context: CliContext): Command {
 function printLog({ json, limit = LIMIT_DEFAULT }: LogFlags, context: CliContext): Promise<void> {
   return withState(context, 'show the history', async ({ paths }) => {
     membershipHere('show the history', paths, context);
-    const facts = await withCopy(paths, (copy) => latestFacts({ limit }, copy));
+    const facts = await withCopy(paths, (copy) => latestFacts(limit, copy));
     if (json)
       return printJson(
         facts.map(({ body, ...fact }) => ({ ...fact, body: parseJson(body) ?? null })),
@@ -114,13 +115,13 @@ export function revertCommand(context: CliContext): Command {
     codes: [0, 1, 2, 3],
   };
   return subcommand('team revert', revert, context, (flags: RevertFlags, number: number) =>
-    revert1(number, flags, context),
+    takeBack(number, flags, context),
   )
     .argument('<number>', 'the number in "team log"', limitUpTo(999_999_999))
     .option('--why <TEXT>', 'the reason, for the others');
 }
 
-function revert1(seq: number, flags: RevertFlags, context: CliContext): Promise<void> {
+function takeBack(seq: number, flags: RevertFlags, context: CliContext): Promise<void> {
   return withState(context, 'revert', async ({ paths }) => {
     const membership = membershipHere('revert', paths, context);
     keepFromAgent('revert', `team revert ${seq}`, context);

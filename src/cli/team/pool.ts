@@ -1,11 +1,11 @@
 import { reasonOf } from '../../core/guards.ts';
-import { statePaths } from '../../core/state-paths.ts';
+import type { StatePaths } from '../../core/state-paths.ts';
 import { counted } from '../../core/text.ts';
 import { type OwnAway, readPools, reap } from '../../runs/pool/store/pool-store.ts';
 import { readRuns } from '../../runs/store/rows.ts';
 import { getRun } from '../../runs/store/runs.ts';
 import { openTeamServer, readMembership } from '../../team/membership.ts';
-import { type CliContext, EXIT, fail, type Given, NO_HOME } from '../context.ts';
+import { type CliContext, EXIT, fail, type Given, withState } from '../context.ts';
 import { printJson, shownText } from '../output.ts';
 
 /** `team pool`: the machines of the team, what waits for them, and one's own runs there. */
@@ -16,22 +16,24 @@ export const teamPool = {
   act: showPools,
 } as const;
 
-async function showPools({ json }: Given<'json'>, context: CliContext): Promise<void> {
-  const action = "show the team's machines";
-  const { env, platform } = context;
-  const paths = statePaths(env, platform);
-  if (paths === undefined) return fail(context, EXIT.failed, `${action}: ${NO_HOME}`);
+const ACTION = "show the team's machines";
+
+function showPools(flags: Given<'json'>, context: CliContext): Promise<void> {
+  return withState(context, ACTION, ({ paths }) => printPools(flags, paths, context));
+}
+
+async function printPools({ json }: Given<'json'>, paths: StatePaths, context: CliContext): Promise<void> {
   const membership = readMembership(paths);
   if (membership === undefined)
     return fail(
       context,
       EXIT.failed,
-      `${action}: you are in no team`,
+      `${ACTION}: you are in no team`,
       'See "self-generation team join --help"',
     );
   let pools: Awaited<ReturnType<typeof readPools>>;
   try {
-    const server = await openTeamServer(membership, env, context.connectServer);
+    const server = await openTeamServer(membership, context.env, context.connectServer);
     try {
       await reap(server);
       pools = await readPools(membership.team, server);
@@ -39,7 +41,7 @@ async function showPools({ json }: Given<'json'>, context: CliContext): Promise<
       await server.close();
     }
   } catch (error) {
-    return fail(context, EXIT.failed, `${action}: ${reasonOf(error)}`);
+    return fail(context, EXIT.failed, `${ACTION}: ${reasonOf(error)}`);
   }
   const numbered = (readRuns(paths, (db) =>
     pools.own.map(({ origin }) => getRun(origin, db)?.run.number ?? null),

@@ -13,7 +13,8 @@ import {
   writeMembership,
 } from '../../team/membership.ts';
 import { partFact } from '../../team/outgoing.ts';
-import { countsOf, saidBy, withCopy, withdrawnRules } from '../../team/store/copy.ts';
+import { countsOf, saidBy, withdrawnRules } from '../../team/store/copy.ts';
+import { withCopy } from '../../team/store/copy-file.ts';
 import { clonesOf, teamSuggestionId, untellAll } from '../../team/store/knowledge.ts';
 import { pushFacts } from '../../team/store/server.ts';
 import { lastSync, sharedPlaces, syncTeam } from '../../team/sync.ts';
@@ -68,7 +69,7 @@ export function teamCommand(context: CliContext): Command {
   };
   group.addCommand(subcommand('team status', status, context, show));
   const sync = { description: 'send what is new here, and fetch what is new there', calls: ['', '--json'] };
-  group.addCommand(subcommand('team sync', sync, context, (flags: Flags) => sync1(flags, context)));
+  group.addCommand(subcommand('team sync', sync, context, (flags: Flags) => syncNow(flags, context)));
   const share = {
     description: 'share what this repository teaches',
     calls: ['', '--yes'],
@@ -149,7 +150,7 @@ function printStatus({ json }: Flags, context: CliContext): Promise<void> {
   });
 }
 
-function sync1({ json }: Flags, context: CliContext): Promise<void> {
+function syncNow({ json }: Flags, context: CliContext): Promise<void> {
   return withState(context, 'sync with the team', async ({ paths }) => {
     const membership = membershipHere('sync', paths, context);
     context.progress('Asking the server …');
