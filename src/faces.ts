@@ -7,6 +7,8 @@ import type { ConnectServer } from './team/membership.ts';
 
 const loadServer = () => import('./database/postgres.ts');
 const connectServer: ConnectServer = async (address) => (await loadServer()).connectServer(address);
+/** Loaded for a turn that another machine does. */
+const loadAway = async () => (await import('./runs/pool/away-turn.ts')).beginAwayTurn;
 /** Loaded when a worker begins. */
 const startWorker = async () => (await import('./runs/pool/worker.ts')).runWorker;
 
@@ -18,9 +20,10 @@ export async function showFace(
   const isCalled = (name: string, length: number) => words[0] === name && words.length === length;
   if (isCalled('supervise', 3)) {
     const { renewHistory } = await import('./conversation/told-history.ts');
-    return await (await import('./runs/supervisor/supervise.ts')).superviseProcess(words, renewHistory);
+    const { superviseProcess } = await import('./runs/supervisor/supervise.ts');
+    return await superviseProcess(words, { prepare: renewHistory, loadAway });
   }
-  if (isCalled('pool-run', 3)) return await (await import('./runs/pool/pool-run.ts')).poolRunProcess(words);
+  if (isCalled('worker-guard', 1)) return await (await import('./runs/pool/worker-guard.ts')).guardProcess();
   if (isCalled('catch-up', 2) || isCalled('catch-up', 3)) {
     await (await import('./transcripts/catch-up-process.ts')).catchUpProcess(words, process.env, loadServer);
     return 0;

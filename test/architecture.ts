@@ -85,7 +85,8 @@ const DYNAMIC_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   'faces.ts': [
     ...['cli/run.ts', 'mcp/serve.ts', 'suggestions/applied-hook.ts', 'transcripts/catch-up-process.ts'],
     ...['runs/supervisor/supervise.ts', 'conversation/told-history.ts'],
-    ...['database/postgres.ts', 'runs/pool/pool-run.ts', 'runs/pool/worker.ts'],
+    ...['database/postgres.ts', 'runs/pool/away-turn.ts', 'runs/pool/worker.ts'],
+    'runs/pool/worker-guard.ts',
   ],
 };
 const TYPES_ONLY = /\.d\.ts$/;

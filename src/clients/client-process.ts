@@ -26,18 +26,20 @@ const PRIVATE_FILE = { mode: 0o600 } as const;
 const PRIVATE_DIRECTORY = { mode: 0o700, recursive: true } as const;
 /** From SIGTERM to SIGKILL. */
 const GRACE_MS = 5000;
-/** The same for what has to wait until a client on another machine has ended. */
-export const GRACE_AWAY_MS = 20_000;
 const TICK_MS = 100;
 /** What somebody who waits for an answer takes of it. */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 export const STDERR_BYTES_MAX = 16 * 1024;
 
 /** Writes what the client finds at its start: its prompt, its private directory, empty files for what it says. */
-export function writeClientFiles(files: TurnFiles, command: TurnCommand): void {
+export function writeClientFiles(
+  files: TurnFiles,
+  command: Pick<TurnCommand, 'stdin' | 'files' | 'keeps'>,
+): void {
   mkdirSync(files.directory, PRIVATE_DIRECTORY);
   // An earlier try of the same turn leaves nothing behind.
-  for (const path of [files.output, files.errors, files.home]) rmSync(path, { recursive: true, force: true });
+  for (const path of [files.output, files.errors, files.patch, files.home])
+    rmSync(path, { recursive: true, force: true });
   for (const path of [files.output, files.errors]) writeFileSync(path, '', PRIVATE_FILE);
   mkdirSync(files.home, PRIVATE_DIRECTORY);
   for (const name of command.keeps) {
@@ -122,21 +124,19 @@ function markedLeader(files: TurnFiles): ProcessIdentity | undefined {
 
 /** Ends the client, unless it is gone and its id perhaps somebody else's, and all that came from it. Never throws. */
 export function endClient(
-  client: Pick<LiveClient, 'identity'> | null,
+  leader: ProcessIdentity | null,
   files: TurnFiles,
   polite: EndRequest['polite'],
-  graceMs = GRACE_MS,
 ): ReturnType<typeof endProcesses> {
-  const leader = client?.identity ?? null;
   const written = [files.output, files.errors];
-  return endProcesses({ leader, polite, graceMs, marker: markerOf(files), files: written });
+  return endProcesses({ leader, polite, graceMs: GRACE_MS, marker: markerOf(files), files: written });
 }
 
 /** Ends what is left of a client whose own process does not do that any more. Never throws. */
 export async function endLeftClient(left: Left, files: TurnFiles): Promise<void> {
   const found = findClient(left, files);
   if (found.kind !== 'other boot')
-    await endClient(found.kind === 'alive' ? found.client : null, files, 'SIGTERM');
+    await endClient(found.kind === 'alive' ? found.client.identity : null, files, 'SIGTERM');
 }
 
 export type Waiting = {
@@ -157,7 +157,7 @@ export async function runClientToEnd(launch: Launch, waiting: Waiting): Promise<
     waiting.onStart?.(client.identity);
     cut = await waitFor(client, files, waiting);
   } finally {
-    await endClient(client, files, waiting.polite);
+    await endClient(client.identity, files, waiting.polite);
   }
   if (cut !== undefined) return cut;
   const { code, signal } = await client.exited;

@@ -69,6 +69,7 @@ export function reconcile(world: RunsWorld): void {
 export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void {
   for (const turn of turns) {
     try {
+      if (world.supervisesHere?.(turn)) continue;
       const [program, ...words] = ownProgram(world);
       const { home } = world.paths;
       startDetached(program, [...words, 'supervise', turn.runId, String(turn.number)], {

@@ -15,6 +15,8 @@ export type RunsWorld = {
   readonly executablePath: string;
   readonly isCompiled: boolean;
   readonly now: () => Date;
+  /** Supervises this turn in this process, if that is for it; otherwise it gets a process of its own. */
+  readonly supervisesHere?: (turn: { readonly runId: string; readonly number: number }) => boolean;
 };
 
 /** `limit`: a limit is reached, so that it can succeed later or with another setting. */

@@ -63,6 +63,8 @@ function unwritable({ home }: Bench, isSo: boolean): void {
   withRuns(home.paths, (db) => db.exec(isSo ? `CREATE ${trigger}` : 'DROP TRIGGER full'));
 }
 
+const loadAway = () => Promise.reject(new Error('no turn here is done on another machine'));
+
 describe('reconcileAndArchive()', () => {
   test('starts a supervisor for each turn once, and once more when it has not come after three seconds', async () => {
     await using made = bench();
@@ -104,7 +106,7 @@ describe('reconcileAndArchive()', () => {
     unwritable(made, true);
     for (let times = 0; times < 3; times++) reconcileAndArchive(made.world);
     // A supervisor that cannot take its turn, which is one of them.
-    await supervise(runIds[0] ?? '', 1, made.world);
+    await supervise(runIds[0] ?? '', 1, made.world, { isOver: () => false, loadAway });
     expect(await made.settled()).toHaveLength(3);
     expect(made.log()).toContain('no room');
     unwritable(made, false);

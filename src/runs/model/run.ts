@@ -153,8 +153,8 @@ export type TurnFiles = {
   readonly home: string;
   /** The directory that all turns share; removed when the run is archived. */
   readonly kept: string;
-  /** How it ended on another machine. */
-  readonly away: string;
+  /** The changes that came back from another machine. */
+  readonly patch: string;
   /** In the environment of all its processes; no other turn on this machine has the same. */
   readonly mark: string;
 };
@@ -203,6 +203,6 @@ function filesIn(directory: string, turn: number, mark: string): TurnFiles {
     errors: `${stem}.stderr`,
     home: `${stem}.home`,
     kept: `${directory}/turn-0.home`,
-    away: `${stem}.away`,
+    patch: `${stem}.patch`,
   };
 }

@@ -2,7 +2,8 @@ import type { StatePaths } from '../../core/state-paths.ts';
 import { writeFileAtomic } from '../../system/atomic-file.ts';
 import { identityIn, identityNow, identityText, isGone } from '../../system/process-identity.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
-import type { Run } from '../model/run.ts';
+import { readRuns } from '../store/rows.ts';
+import { getRun } from '../store/runs.ts';
 
 /** A worker's process, as those of its runs see it. */
 
@@ -22,7 +23,8 @@ export function markWorker(worker: string, paths: StatePaths): void {
 }
 
 /** Tells, each time that it is asked, whether the worker for which this run is done has ended. Other runs have none. */
-export function workerWatch(run: Run | undefined, paths: StatePaths): () => boolean {
+export function workerWatch(runId: string, paths: StatePaths): () => boolean {
+  const run = readRuns(paths, (db) => getRun(runId, db)?.run);
   if (run?.pool?.kind !== 'served') return () => false;
   const mark = markOf(run.pool.worker, paths);
   return () => {

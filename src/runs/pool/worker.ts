@@ -4,13 +4,18 @@ import { connectServer } from '../../database/postgres.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { tryProcessLock } from '../../hooks/store/use-database.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../../system/atomic-file.ts';
+import { becomeLongLived } from '../../system/process-identity.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
 import { openTeamServer, readMembership } from '../../team/membership.ts';
+import { noteRelease } from '../client-release.ts';
 import type { Requester } from '../model/run.ts';
 import { reconcileRegularly } from '../reconcile.ts';
 import { stopRuns } from '../stop.ts';
 import { openRunsDb } from '../store/rows.ts';
+import { getRun } from '../store/runs.ts';
+import { supervise } from '../supervisor/supervise.ts';
 import type { RunsWorld } from '../world.ts';
+import { beginAwayTurn } from './away-turn.ts';
 import { Link } from './link.ts';
 import { openQueue, type PoolQueue } from './queue.ts';
 import { type GivenUp, serveRun } from './serve-run.ts';
@@ -23,6 +28,7 @@ import {
   reap,
   type WorkerEntry,
 } from './store/pool-store.ts';
+import { startGuard } from './worker-guard.ts';
 import { markWorker, poolHome } from './worker-mark.ts';
 import type { WorkerOptions, WorkerShell } from './worker-options.ts';
 import { type Places, removeOldPlaces } from './workplace.ts';
@@ -37,6 +43,7 @@ const CLEAN_EVERY_MS = 3_600_000;
 
 /** Runs until it is told to end: once, and it takes no more; again, and it stops what it has. @throws Error that says why not */
 export async function runWorker(options: WorkerOptions, world: RunsWorld, shell: WorkerShell): Promise<void> {
+  becomeLongLived();
   const membership = readMembership(world.paths);
   if (membership === undefined)
     throw new Error('you are in no team; "self-generation team join" makes you a member of one');
@@ -49,6 +56,7 @@ export async function runWorker(options: WorkerOptions, world: RunsWorld, shell:
     throw new Error(`a worker "${options.name}" of the pool "${options.pool}" runs here already`);
   const id = ownId(`${stem}.id`);
   markWorker(id, world.paths);
+  const guard = startGuard(world);
   const worker = new Worker(id, membership.team, options, world, shell);
   const link = new Link({
     connect: () => openTeamServer(membership, world.env, connectServer),
@@ -64,6 +72,7 @@ export async function runWorker(options: WorkerOptions, world: RunsWorld, shell:
     await worker.run(link);
   } finally {
     await link.close();
+    guard.end();
     release();
   }
 }
@@ -87,6 +96,8 @@ class Worker {
     string,
     { readonly giveUp: (why: GivenUp) => void; readonly done: Promise<void> }
   >();
+  /** The turns that this process supervises. */
+  readonly #supervised = new Map<string, Promise<void>>();
   #db: Sqlite | undefined;
   #entry: WorkerEntry;
   #queue = '';
@@ -99,7 +110,7 @@ class Worker {
   constructor(id: string, team: string, options: WorkerOptions, world: RunsWorld, shell: WorkerShell) {
     const { pool, name, slots, lostAfterMs } = options;
     this.#options = options;
-    this.#world = world;
+    this.#world = { ...world, supervisesHere: (turn) => this.#supervises(turn) };
     this.#shell = shell;
     this.#entry = { id, instance: randomUUID(), team, pool, name, slots, lostAfterMs };
     this.#requester = { key: `agent:main:pool-${id}`, session: null, client: null, cwd: world.paths.home };
@@ -118,23 +129,38 @@ class Worker {
   async run(link: Link<PoolQueue>): Promise<void> {
     const { say, onEnd } = this.#shell;
     const forgetEnd = onEnd(() => this.#end());
-    // What an earlier process of this worker left is nobody's any more.
-    await stopRuns({ kind: 'project' }, this.#requester, 'the worker, which was started anew', this.#world);
     const stopReconciling = reconcileRegularly(this.#world);
     const db = openRunsDb(this.#world.paths);
     this.#db = db;
     try {
+      // What an earlier process of this worker left is nobody's any more.
+      await stopRuns({ kind: 'project' }, this.#requester, 'the worker, which was started anew', this.#world);
       await this.#begin(link);
       say(
         `Worker "${this.#entry.name}" takes runs of the pool "${this.#entry.pool}", ${this.#entry.slots} at a time.`,
       );
       await this.#work(link);
+      await Promise.all(this.#supervised.values());
       await link.do(({ server }) => leaveWorker(this.#entry, server));
     } finally {
       stopReconciling();
       forgetEnd();
       db.close();
     }
+  }
+
+  /** Begins to supervise a turn of a run that this worker has taken; whether it is one. */
+  #supervises({ runId, number }: { readonly runId: string; readonly number: number }): boolean {
+    const pool = this.#db && getRun(runId, this.#db)?.run.pool;
+    if (pool?.kind !== 'served' || pool.worker !== this.#entry.id) return false;
+    const name = `${runId} ${number}`;
+    if (this.#supervised.has(name)) return true;
+    // It ends when it is stopped: this process is told to end in its own way.
+    const host = { isOver: () => false, loadAway: async () => beginAwayTurn };
+    const done = supervise(runId, number, this.#world, host).then(() => void this.#supervised.delete(name));
+    this.#supervised.set(name, done);
+    void noteRelease(runId, this.#world);
+    return true;
   }
 
   #end(): void {

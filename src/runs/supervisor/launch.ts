@@ -1,54 +1,50 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { bringLogin, userOf } from '../../clients/agent-login.ts';
-import { type TurnCommand, type TurnSession, turnCommand } from '../../clients/client.ts';
+import { type TurnSession, turnCommand } from '../../clients/client.ts';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
 import { clientNamed } from '../../clients/clients.ts';
 import { addUsage } from '../../clients/reading.ts';
 import { FOR_COMMANDS } from '../../clients/route.ts';
 import type { McpServer } from '../../clients/tools.ts';
+import type { Exit, ProcessIdentity } from '../../system/process-identity.ts';
 import { turnPermissions } from '../model/permissions.ts';
 import { isAway } from '../model/pool-role.ts';
 import { EXPLORE_TOOL } from '../model/profile.ts';
 import type { Run, TurnFiles } from '../model/run.ts';
 import { isToolAllowed, NO_TOOLS } from '../model/tool-policy.ts';
 import { NO_USAGE, type Turn, type Usage } from '../model/turn.ts';
-import { type Away, worksAway } from '../pool/spec.ts';
+import type { AwayTurn } from '../pool/away-ending.ts';
+import { type Away, specOf, worksAway } from '../pool/spec.ts';
 import { usdLeft } from '../store/limits.ts';
 import { changeRun, runsIn } from '../store/runs.ts';
 import { turnsOf } from '../store/turns.ts';
 import { firstPrompt } from '../workspace/first-prompt.ts';
 import { prepareWorktree } from '../workspace/worktree.ts';
 import { ownProgram } from '../world.ts';
-import { awayCommand } from './launch-away.ts';
 import type { Supervision, TurnRow } from './turn-row.ts';
+
+/** A client that works: a process of this machine, or, for another machine, what waits for that one. */
+export type Working = Pick<LiveClient, 'exited'> & {
+  readonly identity: ProcessIdentity | null;
+  readonly away: AwayTurn | null;
+};
+
+type Launched = { readonly client: Working; readonly run: Run };
 
 /** Starts the client of a turn that has a slot; undefined if the turn was stopped before. @throws Error with the cause, NotOurs */
 export async function launchTurn(
   row: TurnRow,
   accepted: Run,
   files: TurnFiles,
-): Promise<{ readonly client: LiveClient; readonly run: Run } | undefined> {
-  const { turn, supervision } = row;
-  const { world, settings } = supervision;
+): Promise<Launched | undefined> {
+  const { supervision } = row;
+  const { world } = supervision;
   const run = await withWorktree(accepted, supervision);
   supervision.checkpoint('after-place');
-  const session = sessionOf(turn, run);
-  if (session === undefined) throw new Error('there is no session of the client to go on with');
-  const prompt =
-    session.kind === 'new' ? await firstPrompt(toldSoFar(run, row), settings, world) : turn.message;
-  const { command, user } = worksAway(run)
-    ? { command: commandAway(run, { prompt, session }, row), user: { env: world.env } }
-    : commandHere(run, { prompt, session }, row, files);
-  rmSync(files.away, { force: true });
+  const { command, user } = commandHere(run, await saidTo(run, row), row, files);
   writeClientFiles(files, command);
-  if (!worksAway(run)) bringLogin(run.client, userOf(run, world.env), files.home);
-  supervision.checkpoint('before-launch-mark');
-  const atMs = supervision.nowMs();
-  // The last check: a stop that was stored before this prevents the start.
-  const marked = row.change((now) => (now.stop === null ? { launchedAtMs: atMs, process: null } : {}));
-  if (marked.stop !== null) return undefined;
-  supervision.checkpoint('after-launch-mark');
+  bringLogin(run.client, userOf(run, world.env), files.home);
+  if (isStoppedBefore(row)) return undefined;
   let started: LiveClient;
   try {
     started = launchClient({ command, files, cwd: run.cwd, env: user.env, passedOn: FOR_COMMANDS });
@@ -57,12 +53,73 @@ export async function launchTurn(
     throw error;
   }
   supervision.checkpoint('after-start');
-  enterStart(row, run, started);
+  const client = { ...started, away: null };
+  enterStart(row, run, client);
   supervision.checkpoint('after-process-stored');
-  return { client: started, run };
+  return { client, run };
+}
+
+/**
+ * Has the turn done on another machine. `hasBegun`: a supervisor before this one asked for it, so that it is gone on with where
+ * that one was; undefined if the turn was stopped before. @throws Error with the cause, NotOurs
+ */
+export async function launchAway(
+  row: TurnRow,
+  run: Away,
+  files: TurnFiles,
+  hasBegun: boolean,
+): Promise<Launched | undefined> {
+  const { turn, supervision } = row;
+  const { world } = supervision;
+  const loading = supervision.loadAway();
+  const { prompt, session } = await saidTo(run, row);
+  const spec = specOf(run, {
+    prompt,
+    session: session.kind === 'new' ? 'new' : 'goes on',
+    permissions: turnPermissions(run, turn),
+    budgetUsd: usdFor(turn, run, supervision),
+  });
+  const beginAwayTurn = await loading;
+  if (!hasBegun) {
+    writeClientFiles(files, { stdin: prompt, files: {}, keeps: [] });
+    if (isStoppedBefore(row)) return undefined;
+  }
+  const onTrouble = (words: string) => supervision.note(row.turn, 'waiting', words);
+  const away = beginAwayTurn({ run, number: turn.number, spec, world, onTrouble });
+  supervision.checkpoint('after-start');
+  const exited = away.ended.then(
+    ({ exit, outcome }): Exit => exit ?? { code: outcome === 'success' ? 0 : 1, signal: null },
+  );
+  const client = { identity: null, exited, away };
+  enterStart(row, run, client);
+  supervision.checkpoint('after-process-stored');
+  return { client, run };
+}
+
+/** Marks the turn as launched. The last check: a stop that was stored before this prevents the start. @throws NotOurs */
+function isStoppedBefore(row: TurnRow): boolean {
+  const { supervision } = row;
+  supervision.checkpoint('before-launch-mark');
+  const atMs = supervision.nowMs();
+  const marked = row.change((now) => (now.stop === null ? { launchedAtMs: atMs, process: null } : {}));
+  if (marked.stop !== null) return true;
+  supervision.checkpoint('after-launch-mark');
+  return false;
 }
 
 type Said = { readonly prompt: string; readonly session: TurnSession };
+
+/** What the client is told, and in which session. @throws Error when there is none to go on with */
+async function saidTo(run: Run, row: TurnRow): Promise<Said> {
+  const { turn, supervision } = row;
+  const session = sessionOf(turn, run);
+  if (session === undefined) throw new Error('there is no session of the client to go on with');
+  const isNew = session.kind === 'new';
+  const prompt = isNew
+    ? await firstPrompt(toldSoFar(run, row), supervision.settings, supervision.world)
+    : turn.message;
+  return { prompt, session };
+}
 
 function commandHere(run: Run, { prompt, session }: Said, { turn, supervision }: TurnRow, files: TurnFiles) {
   const client = clientNamed(run.client);
@@ -84,21 +141,11 @@ function commandHere(run: Run, { prompt, session }: Said, { turn, supervision }:
   return { command, user };
 }
 
-function commandAway(run: Away, { prompt, session }: Said, { turn, supervision }: TurnRow): TurnCommand {
-  const asked = {
-    prompt,
-    session: session.kind === 'new' ? 'new' : 'goes on',
-    permissions: turnPermissions(run, turn),
-    budgetUsd: usdFor(turn, run, supervision),
-  } as const;
-  return awayCommand(run, turn, asked, supervision.world);
-}
-
 /**
  * Stores the client's process and start, now or with a later change. A second try keeps the time of the first. For a client
  * that another supervisor started and could not store, the time is that just before its start.
  */
-export function enterStart(row: TurnRow, run: Run, client: LiveClient): void {
+export function enterStart(row: TurnRow, run: Run, client: Pick<Working, 'identity' | 'exited'>): void {
   const { turn, supervision } = row;
   const isOwn = client.exited !== null;
   const nowMs = supervision.nowMs();
@@ -110,7 +157,8 @@ export function enterStart(row: TurnRow, run: Run, client: LiveClient): void {
     now.state === 'starting' ? { ...started, state: 'running' } : started,
   );
   if (error !== undefined) supervision.note(turn, 'not stored', String(error));
-  if (isOwn) supervision.note(turn, 'started', `process ${client.identity.pid}`);
+  const where = client.identity === null ? 'on another machine' : `process ${client.identity.pid}`;
+  if (isOwn) supervision.note(turn, 'started', where);
 }
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */
@@ -179,7 +227,6 @@ export function usageBefore({ turn, supervision: { db } }: TurnRow): Usage {
 
 /** The run with its working tree, when it is to have one. @throws Error with what git says */
 async function withWorktree(run: Run, supervision: Supervision): Promise<Run> {
-  if (worksAway(run)) return run; // What it changes comes back as a branch.
   const { world, db } = supervision;
   const mayShare = run.worktree === null && run.worktreeMode === 'auto';
   const isShared =

@@ -1,12 +1,7 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Conclusion, TurnReader } from '../../clients/client.ts';
-import {
-  endClient,
-  findClient,
-  GRACE_AWAY_MS,
-  type LiveClient,
-  STDERR_BYTES_MAX,
-} from '../../clients/client-process.ts';
+import { endClient, findClient, STDERR_BYTES_MAX } from '../../clients/client-process.ts';
 import { clientNamed } from '../../clients/clients.ts';
 import { TEXT_LENGTH_MAX } from '../../clients/reading.ts';
 import { reasonOf } from '../../core/guards.ts';
@@ -19,16 +14,27 @@ import { isAway } from '../model/pool-role.ts';
 import { type Run, type TurnFiles, turnFiles } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
 import { type Ending, NO_USAGE, NOTHING_SAID, type Outcome, type Stop, type Turn } from '../model/turn.ts';
-import { readAwayEnd, withAwayEnd } from '../pool/away-end.ts';
+import { type AwayEnding, type AwayTurn, withAwayEnding } from '../pool/away-ending.ts';
+import { worksAway } from '../pool/spec.ts';
 import { changeRun, getRun } from '../store/runs.ts';
 import { logRunFailure } from '../world.ts';
-import { enterStart, launchTurn, sessionOf, timeoutOf, usageBefore } from './launch.ts';
+import {
+  enterStart,
+  launchAway,
+  launchTurn,
+  sessionOf,
+  timeoutOf,
+  usageBefore,
+  type Working,
+} from './launch.ts';
 import { type TurnEffects, turnEffects } from './turn-effects.ts';
 import { NotOurs, type TurnRow } from './turn-row.ts';
-import { OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
+import { AFTER_RESULT_MS, OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
 /** How long to wait for the exit of a client that was killed. */
 const EXIT_WAIT_MS = 2000;
+/** How long to wait until a client on another machine has ended. */
+const GRACE_AWAY_MS = 20_000;
 /** The model that was asked for, and then the client's own. */
 const TRIES_MAX = 2;
 const WARNING_LENGTH_MAX = 1000;
@@ -93,19 +99,23 @@ type Try = {
 async function comeToEnd(row: TurnRow, run: Run, found: Turn | undefined): Promise<TurnEnd> {
   const files = turnFiles(row.supervision.world.paths, run.id, row.turn.number);
   const one: Try = { row, files, effects: turnEffects(row, run), notes: [] };
-  const ending = found === undefined ? begin(one) : goOn(found, one);
+  const ending = found === undefined || isAway(run) ? begin(one, found) : goOn(found, one);
   const end = await ending.finally(() => one.effects.end());
   // Not when this throws: a client that still runs for another supervisor needs it.
   rmSync(files.home, { recursive: true, force: true });
   return end;
 }
 
-async function begin(one: Try): Promise<TurnEnd> {
+/** `found`: as above; what works on another machine is found there. */
+async function begin(one: Try, found: Turn | undefined): Promise<TurnEnd> {
   const { row, effects, files } = one;
-  if (row.turn.stop !== null) return without('stopped before it started', one);
+  const { run } = effects;
+  const hasBegun = found !== undefined;
+  if (row.turn.stop !== null && !hasBegun) return without('stopped before it started', one);
+  if (hasBegun) row.supervision.note(found, 'taken over', 'on another machine');
   let launched: Awaited<ReturnType<typeof launchTurn>>;
   try {
-    launched = await launchTurn(row, effects.run, files);
+    launched = await (worksAway(run) ? launchAway(row, run, files, hasBegun) : launchTurn(row, run, files));
   } catch (error) {
     if (error instanceof NotOurs) throw error;
     return without(reasonOf(error), one);
@@ -121,14 +131,15 @@ async function goOn(before: Turn, one: Try): Promise<TurnEnd> {
   row.supervision.note(before, 'taken over', found.kind);
   row.supervision.checkpoint('after-find');
   if (found.kind === 'alive') {
-    enterStart(row, effects.run, found.client);
-    return watch(found.client, one);
+    const client = { ...found.client, away: null };
+    enterStart(row, effects.run, client);
+    return watch(client, one);
   }
   if (found.kind === 'gone') await sweep(null, one);
   return concludeUnseen(found.kind, one);
 }
 
-async function watch(client: LiveClient, one: Try): Promise<TurnEnd> {
+async function watch(client: Working, one: Try): Promise<TurnEnd> {
   const { row, effects, files, notes } = one;
   const { turn, supervision } = row;
   const { reader, output } = openOutput(one);
@@ -136,7 +147,9 @@ async function watch(client: LiveClient, one: Try): Promise<TurnEnd> {
   const isElsewhere = isAway(effects.run);
   const maySayNothing = turn.kind === 'announce' || isElsewhere || effects.run.profile?.kind === 'plan';
   const idleMs = maySayNothing ? 0 : supervision.settings.idleTimeoutSeconds * 1000;
-  const limits = { runMs: timeoutOf(row, effects.run), idleMs };
+  // What it has changed may come long after its result.
+  const lingerMs = isElsewhere ? 0 : AFTER_RESULT_MS;
+  const limits = { runMs: timeoutOf(row, effects.run), idleMs, lingerMs };
   const { errors } = files;
   const watch = new TurnWatch({ client, reader, output, errors, limits, turn, effects });
   try {
@@ -145,14 +158,14 @@ async function watch(client: LiveClient, one: Try): Promise<TurnEnd> {
     const stop = watched.kind === 'stop' ? enterStop(watched.stop, one) : row.turn.stop;
     if (watched.kind === 'lingers') notes.push('the client did not end after its result, and was ended');
     supervision.checkpoint('before-signals');
-    await sweep(client, one);
+    const there = client.away === null ? await sweep(client, one) : await endAway(client.away);
     supervision.checkpoint('after-signals');
     const exit = await watch.drain(EXIT_WAIT_MS);
     const conclusion = conclude(reader, watched.kind === 'lingers' ? null : exit, one);
     // A client that keeps to a budget itself may have ended at the limit before this could.
     const over = stop === null && conclusion.outcome !== 'success' ? effects.overLimit() : undefined;
     const limited = over === undefined ? stop : enterStop({ reason: 'limit', by: over }, one);
-    return ended({ conclusion, exit, stop: limited }, true, one);
+    return ended({ conclusion, exit, stop: limited, there }, true, one);
   } finally {
     output.close();
   }
@@ -187,12 +200,11 @@ async function concludeUnseen(found: 'gone' | 'other boot', one: Try): Promise<T
   const conclusion: Conclusion =
     found === 'gone' ? said : { ...said, outcome: 'unknown', error, isModelRefused: false };
   if (conclusion.outcome !== 'success') one.notes.push(lastActivity(one));
-  return ended({ conclusion, exit: null, stop: one.row.turn.stop }, false, one);
+  return ended({ conclusion, exit: null, stop: one.row.turn.stop, there: undefined }, false, one);
 }
 
 function conclude(reader: TurnReader, exit: Exit | null, { effects, files, notes }: Try): Conclusion {
-  const seen = isAway(effects.run) ? (readAwayEnd(files)?.exit ?? exit) : exit;
-  const conclusion = reader.conclude(seen, readTail(files.errors, STDERR_BYTES_MAX));
+  const conclusion = reader.conclude(exit, readTail(files.errors, STDERR_BYTES_MAX));
   effects.enterConclusion(conclusion);
   // The cut may have left out half of a letter.
   if ((conclusion.text?.length ?? 0) >= TEXT_LENGTH_MAX - 1)
@@ -201,15 +213,14 @@ function conclude(reader: TurnReader, exit: Exit | null, { effects, files, notes
 }
 
 function ended(
-  seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'>,
+  seen: Pick<ClientEnd, 'conclusion' | 'exit' | 'stop'> & { readonly there: AwayEnding | undefined },
   wasWatched: boolean,
-  { row: { supervision }, effects, files, notes }: Try,
+  { row: { supervision }, effects, notes }: Try,
 ): TurnEnd {
   const end = { ...seen, notes: [...notes, ...effects.notes()], endedAtMs: supervision.nowMs() };
   const isModelRefused = seen.stop === null && seen.conclusion.isModelRefused;
   const here = endingOf(end, supervision.settings.prices);
-  if (!isAway(effects.run)) return { ending: here, run: effects.run, wasWatched, isModelRefused };
-  const ending = withAwayEnd(here, readAwayEnd(files), seen.stop !== null);
+  const ending = isAway(effects.run) ? withAwayEnding(here, seen.there, seen.stop !== null) : here;
   return { ending, run: effects.run, wasWatched, isModelRefused };
 }
 
@@ -230,16 +241,23 @@ function openOutput({ row, effects: { run }, files }: Try) {
   return { reader, output: new GrowingFile(files.output) };
 }
 
-async function sweep(client: LiveClient | null, { row, effects, files, notes }: Try): Promise<void> {
+/** Ends the client, and all that came from it; what could not be ended is noted. */
+async function sweep(
+  client: Pick<Working, 'identity'> | null,
+  { row, effects, files, notes }: Try,
+): Promise<undefined> {
   const { politeSignal } = clientNamed(effects.run.client);
-  const away = isAway(effects.run);
-  const { survivors } = await (away
-    ? endClient(client, files, 'SIGTERM', GRACE_AWAY_MS)
-    : endClient(client, files, politeSignal));
+  const { survivors } = await endClient(client?.identity ?? null, files, politeSignal);
   if (survivors.length === 0) return;
   const words = `could not be ended: ${survivors.map((pid) => `process ${pid}`).join(', ')}`;
   notes.push(words);
   row.supervision.note(row.turn, 'survivors', words);
+}
+
+/** Has it stopped there, unless it has ended; undefined when nothing was heard of that for long. */
+async function endAway({ ended, stop }: AwayTurn): Promise<AwayEnding | undefined> {
+  stop();
+  return await Promise.race([ended, sleep(GRACE_AWAY_MS, undefined, { ref: false })]);
 }
 
 function lastActivity({ files }: Try): string {

@@ -12,60 +12,77 @@ import { workerWatch } from '../pool/worker-mark.ts';
 import { reconcileAndArchive, reconcileRegularly } from '../reconcile.ts';
 import { reword } from '../store/outbox.ts';
 import { openRunsDb } from '../store/rows.ts';
-import { getRun } from '../store/runs.ts';
 import { appendTurn, endTurn } from '../store/turns.ts';
 import { leaveWorktree } from '../workspace/worktree.ts';
 import { checkpoint, logRunFailure, orLogged, type RunsWorld, runsWorld, thisProcess } from '../world.ts';
 import { announcingOf, isAnnounceStepDue, notifyOfResult, rewordBy } from './announce.ts';
 import { endingWithout, runOf, superviseTurn, type TurnEnd } from './supervise-turn.ts';
-import { NotOurs, supervisionOf, TurnRow } from './turn-row.ts';
+import { type LoadAway, NotOurs, supervisionOf, TurnRow } from './turn-row.ts';
 
 /** A full disk may have room later. After that, the next supervisor reads what the client wrote. */
 const WRITE_TRIES_MAX = 120;
 const WRITE_RETRY_MS = 500;
 
-/** A supervisor's whole process, called as `supervise RUN TURN`; `prepare`: what comes before it is begun. Never comes back. */
+type Prepare = {
+  /** What comes before a run is begun. */
+  readonly prepare: (runId: string, world: RunsWorld) => void;
+  readonly loadAway: LoadAway;
+};
+
+/** A supervisor's whole process, called as `supervise RUN TURN`. Never comes back. */
 export async function superviseProcess(
   [, runId = '', turn]: readonly string[],
-  prepare: (runId: string, world: RunsWorld) => void,
+  { prepare, loadAway }: Prepare,
 ): Promise<never> {
   becomeLongLived();
   const world = runsWorld(thisProcess());
   if (world !== undefined) {
+    let isShuttingDown = false;
+    process.on('SIGTERM', () => {
+      isShuttingDown = true;
+    });
     orLogged(runId, world.paths, () => prepare(runId, world));
-    await Promise.all([supervise(runId, Number(turn), world), noteRelease(runId, world)]);
+    const isWorkerGone = orLogged(runId, world.paths, () => workerWatch(runId, world.paths));
+    const isOver = () => isShuttingDown || isWorkerGone?.() === true;
+    const stopReconciling = reconcileRegularly(world);
+    await Promise.all([
+      supervise(runId, Number(turn), world, { isOver, loadAway }).finally(stopReconciling),
+      noteRelease(runId, world),
+    ]);
   }
   process.exit(0); // Nobody waits for it, and nothing that is left may keep it.
 }
 
+/** Who supervises. */
+type Host = {
+  /** Whether it was told to end. */
+  readonly isOver: () => boolean;
+  readonly loadAway: LoadAway;
+};
+
 /** Supervises one turn of a run from its taking to its announcement. Never throws: failures are logged to logs/runs.log. */
-export async function supervise(runId: string, turnNumber: number, world: RunsWorld): Promise<void> {
-  let isShuttingDown = false;
-  const shutDown = () => {
-    isShuttingDown = true;
-  };
-  process.on('SIGTERM', shutDown);
+export async function supervise(
+  runId: string,
+  turnNumber: number,
+  world: RunsWorld,
+  { isOver, loadAway }: Host,
+): Promise<void> {
   let hasTaken = false;
   try {
     const db = openRunsDb(world.paths);
     try {
-      const isOver = () => isShuttingDown || isWorkerGone();
-      const supervision = supervisionOf(db, world, isOver);
-      const isWorkerGone = workerWatch(getRun(runId, db)?.run, world.paths);
+      const supervision = supervisionOf(db, world, { isShuttingDown: isOver, loadAway });
       supervision.checkpoint('before-take');
       const taken = TurnRow.take({ runId, number: turnNumber }, supervision);
       if (taken !== undefined) {
         hasTaken = true;
-        const stopReconciling = reconcileRegularly(world);
-        await superviseWithAnnouncement(taken.row, taken.before).finally(stopReconciling);
+        await superviseWithAnnouncement(taken.row, taken.before);
       }
     } finally {
       db.close();
     }
   } catch (error) {
     if (!(error instanceof NotOurs)) logRunFailure(runId, error, world.paths);
-  } finally {
-    process.off('SIGTERM', shutDown);
   }
   // A supervisor that could not take its turn has nothing to hand on.
   if (!hasTaken) return;

@@ -4,6 +4,7 @@ import { loadRunSettings } from '../../settings/run-settings.ts';
 import { identityNow, isGone, isJudged, type ProcessIdentity } from '../../system/process-identity.ts';
 import type { Run } from '../model/run.ts';
 import { isTerminal, type Turn } from '../model/turn.ts';
+import type { BeginAwayTurn } from '../pool/away-ending.ts';
 import { sharesOf } from '../store/limits.ts';
 import { addRunEvent } from '../store/rows.ts';
 import { changeTurn, getTurn, type TurnChanges } from '../store/turns.ts';
@@ -11,12 +12,19 @@ import { checkpoint, orLogged, type RunsWorld } from '../world.ts';
 
 export type Supervision = ReturnType<typeof supervisionOf>;
 
-/** What a supervisor works with. `isShuttingDown`: whether this process was told to end. */
-export function supervisionOf(db: Sqlite, world: RunsWorld, isShuttingDown: () => boolean) {
+/** What asks other machines: loaded for a turn that works on one. */
+export type LoadAway = () => Promise<BeginAwayTurn>;
+
+/** What a supervisor works with. `isShuttingDown`: whether it was told to end. */
+export function supervisionOf(
+  db: Sqlite,
+  world: RunsWorld,
+  { isShuttingDown, loadAway }: { readonly isShuttingDown: () => boolean; readonly loadAway: LoadAway },
+) {
   const settings = loadRunSettings(world.paths);
   const nowMs = () => world.now().getTime();
   return {
-    ...{ db, world, settings, isShuttingDown, nowMs, self: identityNow(process.pid) },
+    ...{ db, world, settings, isShuttingDown, loadAway, nowMs, self: identityNow(process.pid) },
     /** Kills this process if a test names this checkpoint. */
     checkpoint: (place: string) => checkpoint(place, world.env),
     /** Adds an event to the run's log; a failure of that is logged. */

@@ -1,14 +1,15 @@
 import { statSync } from 'node:fs';
 import type { TurnReader } from '../../clients/client.ts';
-import type { LiveClient } from '../../clients/client-process.ts';
 import { WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { GrowingFile } from '../../system/lines.ts';
 import { type Exit, isSameProcess } from '../../system/process-identity.ts';
 import type { Stop, Turn, Usage } from '../model/turn.ts';
+import type { Working } from './launch.ts';
 import type { TurnEffects } from './turn-effects.ts';
 
 type Watching = {
-  readonly client: LiveClient;
+  /** The process is looked at where nobody says when it ends. */
+  readonly client: Pick<Working, 'identity' | 'exited'>;
   readonly reader: TurnReader;
   readonly output: GrowingFile;
   /** The file with its standard error. */
@@ -93,7 +94,8 @@ export class TurnWatch {
 
   #isGone(): boolean {
     const { client } = this.#watching;
-    if (this.#exit === undefined && client.exited === null && !isSameProcess(client.identity))
+    const { identity, exited } = client;
+    if (this.#exit === undefined && exited === null && !(identity && isSameProcess(identity)))
       this.#exit = null;
     return this.#exit !== undefined;
   }
@@ -193,7 +195,12 @@ export function passTime({ spentMs, at: before }: RunningTime, at: ClockTimes): 
 }
 
 /** 0: no limit. */
-type TimeLimits = { readonly runMs: number; readonly idleMs: number };
+type TimeLimits = {
+  readonly runMs: number;
+  readonly idleMs: number;
+  /** How long it may take to exit after its result. */
+  readonly lingerMs: number;
+};
 
 type Elapsed = {
   readonly spentMs: number;
@@ -203,13 +210,14 @@ type Elapsed = {
   readonly sinceResultMs: number | null;
 };
 
-/** How long a client may take to exit after its result. */
+/** How long a client of this machine may take to exit after its result. */
 export const AFTER_RESULT_MS = 10_000;
 
 /** Why the client has to be ended; undefined: it goes on. After its result, the limits of time no longer apply. */
-export function judgeTime({ runMs, idleMs }: TimeLimits, elapsed: Elapsed): Watched | undefined {
+export function judgeTime({ runMs, idleMs, lingerMs }: TimeLimits, elapsed: Elapsed): Watched | undefined {
   const { spentMs, silentMs, sinceResultMs } = elapsed;
-  if (sinceResultMs !== null) return sinceResultMs >= AFTER_RESULT_MS ? { kind: 'lingers' } : undefined;
+  if (sinceResultMs !== null)
+    return lingerMs > 0 && sinceResultMs >= lingerMs ? { kind: 'lingers' } : undefined;
   if (runMs > 0 && spentMs >= runMs)
     return { kind: 'stop', stop: { reason: 'timeout', by: `timed out after ${seconds(runMs)}` } };
   if (idleMs > 0 && silentMs >= idleMs)

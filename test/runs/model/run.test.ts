@@ -79,7 +79,7 @@ test('turnFiles() names the files of a turn in the directory of its run', () => 
     errors: `${directory}/turn-12.stderr`,
     home: `${directory}/turn-12.home`,
     kept: `${directory}/turn-0.home`,
-    away: `${directory}/turn-12.away`,
+    patch: `${directory}/turn-12.patch`,
     mark: `${ID}/12`,
   });
 });

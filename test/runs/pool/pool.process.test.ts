@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { turnFiles } from '../../../src/runs/model/run.ts';
 import { isTerminal } from '../../../src/runs/model/turn.ts';
 import { readRuns } from '../../../src/runs/store/rows.ts';
+import { isAlive } from '../../../src/system/process-identity.ts';
 import { until } from '../runs-home.ts';
 import { commit, git, NO_POSTGRES, type PoolTeam, poolTeam } from './pool-home.ts';
 
@@ -96,7 +98,7 @@ suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`,
     expect(stopped).toMatchObject({ code: 0 });
     expect(asker.turns()[0]).toMatchObject({ state: 'stopped' });
     await until('it is stopped there', () => host.said('worker').includes(': stopped'), 60_000);
-    await until('only the worker is left', () => host.processes().length === 1, 60_000);
+    await until('only the worker and its guard are left', () => host.processes().length === 2, 60_000);
     await end();
   });
 
@@ -132,6 +134,39 @@ suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`,
     await over(asker);
     expect(asker.turns()[0]).toMatchObject({ state: 'success', result: 'late but there' });
     expect((await asker.call('subagents', 'diff', '1')).stdout).toContain('+++ b/late.txt');
+    await end();
+  });
+
+  test('a supervisor that is killed while a run is away is followed by another, which misses and doubles nothing', async () => {
+    const { asker, host, end } = await machines();
+    const [go, note] = [`${asker.home.path}/go`, `${host.home.path}/noted`];
+    await spawnOn(asker, `[[note ${note}]] [[until ${go}]] [[write kept.txt]] [[answer none was lost]]`);
+    await until('its output is here', () => asker.turns()[0]?.usage.inputTokens !== null, 60_000);
+    const { runId, owner } = asker.turns()[0] ?? {};
+    process.kill(owner?.pid ?? 0, 'SIGKILL');
+    const output = turnFiles(asker.home.paths, runId ?? '', 1).output;
+    await until('it is gone', () => !isAlive(owner?.pid ?? 0), 10_000);
+    const written = readFileSync(output);
+    await asker.call('subagents', 'list');
+    await until('another one has it', () => asker.turns()[0]?.owner?.pid !== owner?.pid, 60_000);
+    writeFileSync(go, '');
+    await over(asker);
+    expect(asker.turns()).toMatchObject([{ state: 'success', result: 'none was lost' }]);
+    expect(readFileSync(output).subarray(0, written.length)).toEqual(written);
+    expect(readFileSync(output, 'utf8').match(/"subtype":"init"/g)).toHaveLength(1);
+    expect((await asker.call('subagents', 'diff', '1')).stdout).toContain('+++ b/kept.txt');
+    expect(readFileSync(note, 'utf8').trim().split('\n')).toHaveLength(1);
+    await end();
+  });
+
+  test('what is to be stopped is stopped there, also when its supervisor was killed before', async () => {
+    const { asker, host, end } = await machines();
+    await spawnOn(asker, `[[until ${asker.home.path}/never]]`);
+    await until('its output is here', () => asker.turns()[0]?.usage.inputTokens !== null, 60_000);
+    process.kill(asker.turns()[0]?.owner?.pid ?? 0, 'SIGKILL');
+    expect(await asker.call('subagents', 'stop', '1')).toMatchObject({ code: 0 });
+    expect(asker.turns()[0]).toMatchObject({ state: 'stopped' });
+    await until('only the worker and its guard are left', () => host.processes().length === 2, 60_000);
     await end();
   });
 

@@ -91,6 +91,8 @@ suite(`rights of a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POST
     expect(await putPiece(host, run.id, out('one'), as('bob'))).toBe('ok');
     const nothing = { out: 0, err: 0, patch: 0 };
     expect((await readAway(run.id, nothing, as('ann')))?.pieces).toMatchObject([{ stream: 'out', at: 0 }]);
+    // One that came in part stays until it is whole.
+    expect((await readAway(run.id, { ...nothing, out: 2 }, as('ann')))?.pieces).toMatchObject([{ at: 0 }]);
     expect((await readAway(run.id, { ...nothing, out: 3 }, as('ann')))?.pieces).toEqual([]);
     for (const login of ['bob', 'eve', 'mallory'])
       expect(await readAway(run.id, nothing, as(login))).toBeUndefined();

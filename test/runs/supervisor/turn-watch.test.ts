@@ -72,7 +72,7 @@ describe('passTime()', () => {
 });
 
 describe('judgeTime()', () => {
-  const limits = { runMs: 1000, idleMs: 300 };
+  const limits = { runMs: 1000, idleMs: 300, lingerMs: AFTER_RESULT_MS };
   const rows: readonly [string, typeof limits, Parameters<typeof judgeTime>[1], string][] = [
     ['a limit that is not reached', limits, { spentMs: 999, silentMs: 299, sinceResultMs: null }, 'go on'],
     ['the limit of time', limits, { spentMs: 1000, silentMs: 0, sinceResultMs: null }, 'timeout'],
@@ -80,7 +80,7 @@ describe('judgeTime()', () => {
     ['both', limits, { spentMs: 1000, silentMs: 300, sinceResultMs: null }, 'timeout'],
     [
       'no limits',
-      { runMs: 0, idleMs: 0 },
+      { runMs: 0, idleMs: 0, lingerMs: 0 },
       { spentMs: HOUR_MS, silentMs: HOUR_MS, sinceResultMs: null },
       'go on',
     ],
@@ -90,6 +90,12 @@ describe('judgeTime()', () => {
       limits,
       { spentMs: 1, silentMs: 1, sinceResultMs: AFTER_RESULT_MS },
       'lingers',
+    ],
+    [
+      'one on another machine, whose changes take their time',
+      { ...limits, lingerMs: 0 },
+      { spentMs: 1, silentMs: 1, sinceResultMs: HOUR_MS },
+      'go on',
     ],
   ];
   for (const [what, given, watched, verdict] of rows)

@@ -296,7 +296,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM self_generation.pool_runs WHERE id = run_id AND login = session_user) THEN RETURN NULL; END IF;
   DELETE FROM self_generation.pool_output
-  WHERE run = run_id AND at < CASE stream WHEN 'out' THEN out_at WHEN 'err' THEN err_at ELSE patch_at END;
+  WHERE run = run_id
+    AND at + octet_length(bytes) <= CASE stream WHEN 'out' THEN out_at WHEN 'err' THEN err_at ELSE patch_at END;
   RETURN (
     SELECT jsonb_build_object('state', run.state, 'machine', worker.name, 'outcome', run.outcome, 'error', run.error,
       'code', run.exit_code, 'signal', run.exit_signal, 'patchBytes', run.patch_bytes,
