@@ -424,7 +424,9 @@ function isOpen({ culprit, ts }: FailedShell, tally: Tally): boolean {
 
 const countSessions = (calls: readonly LoggedCall[]) => new Set(calls.map(({ session }) => session)).size;
 
-function evidenceOf(failures: readonly LoggedCall[], helpers: readonly LoggedCall[]): Evidence {
+function evidenceOf(failures: readonly LoggedCall[], helping: readonly LoggedCall[]): Evidence {
+  // One call may have put several findings of a check right.
+  const helpers = [...new Map(helping.map((call) => [call.id, call])).values()];
   const times = [...failures, ...helpers].map(({ ts }) => ts).sort();
   return {
     sessions: countSessions(helpers),
