@@ -3,6 +3,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inNamespace } from './namespace.ts';
 
 /** A real PostgreSQL in a temporary directory, on loopback. */
 
@@ -40,7 +41,22 @@ type Options = {
   readonly access?: string;
   /** Called in the data directory before the first start. */
   readonly prepare?: (directory: string) => void;
+  /** Its tables lie on a disk of this size, which takes a namespace; it can be started once then. */
+  readonly diskMb?: number;
 };
+
+/** Only the tables: without room for its log a server ends, as one that is killed does. */
+const ON_SMALL_DISK = `
+  mv "$1/pg_wal" "$1.wal"
+  ln -s "$1.wal" "$1/pg_wal"
+  mv "$1" "$1.before"
+  mkdir "$1"
+  mount -t tmpfs -o size="$2"m,mode=700 tmpfs "$1"
+  cp -a "$1.before/." "$1/"
+  chown --reference="$1.before" "$1"
+  if [ "$3" = root ]; then exec setpriv --reuid=${NOBODY} --regid=${NOBODY} --clear-groups "$0" -D "$1"; fi
+  exec unshare --map-user=${NOBODY} "$0" -D "$1"
+`;
 
 /** Sets a server up and starts it. As root it runs as nobody, since it refuses to run as root. */
 export async function startPostgres(options: Options = {}): Promise<TestServer> {
@@ -77,8 +93,11 @@ export async function startPostgres(options: Options = {}): Promise<TestServer> 
   let server: ReturnType<typeof spawn> | undefined;
   let log = '';
   const start = async () => {
-    const child = spawn(join(programs, 'postgres'), ['-D', data], {
-      ...owner,
+    const plain = [join(programs, 'postgres'), '-D', data];
+    const words = [plain[0] ?? '', data, String(options.diskMb), isRoot ? 'root' : 'other'];
+    const [program = '', ...args] = options.diskMb === undefined ? plain : inNamespace(ON_SMALL_DISK, words);
+    const child = spawn(program, args, {
+      ...(options.diskMb === undefined ? owner : {}),
       cwd: directory,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
