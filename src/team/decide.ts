@@ -40,7 +40,7 @@ export function planTeamLesson(
     const store = (ts: string, db: Db) => {
       if (!isToldNow) return;
       const lesson = { about, author: authors[0] ?? '', content, ts };
-      const outcomes = clonesOf(projectPath, db).map((path) =>
+      const outcomes = clonesOf([projectPath], db).map((path) =>
         tellTeamLesson({ ...lesson, projectPath: path }, db),
       );
       if (!outcomes.includes('told')) throw new Error(WHY_NOT[outcomes[0] ?? 'known'] ?? WHY_NOT.known);
@@ -57,5 +57,5 @@ const WHY_NOT: Readonly<Record<string, string>> & { readonly known: string } = {
 
 /** Takes back what applying did here. */
 export function takeBackTeamLesson(suggestionId: string, projectPath: string, db: Db): void {
-  untellAll(clonesOf(projectPath, db), teamPrefix(suggestionId), db);
+  untellAll(clonesOf([projectPath], db), teamPrefix(suggestionId), db);
 }

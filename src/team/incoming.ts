@@ -176,6 +176,12 @@ function offerWaiting({ repository, projects, now }: Here, copy: Copy, db: Db): 
   return offers.length;
 }
 
+/** What failed so, where the error does not say it: the same finding of two checks is two lessons. */
+function programOf(key: string, said: string): string {
+  const [, program] = / · (.+)$/.exec(key) ?? [];
+  return program === undefined || said.includes(program) ? '' : ` (${program})`;
+}
+
 function offerOf({ about, content, authors, sessions, kind }: Standing) {
   const [first = '', ...others] = authors;
   const more = others.length === 0 ? '' : ` and ${counted(others.length, 'other')}`;
@@ -196,7 +202,7 @@ function offerOf({ about, content, authors, sessions, kind }: Standing) {
   const often = `it failed ${counted(failed, 'time')} and this helped ${counted(helped, 'time')}, in ${counted(sessions, 'session')}`;
   return {
     ...{ about, kind, text: adviceOf(content), priority: authors.length + Math.min(sessions, 99) / 100 },
-    summary: cutText(oneLine(`${said}: ${adviceOf(content)}`), SUMMARY_LENGTH_MAX),
+    summary: cutText(oneLine(`${said}${programOf(key, said)}`), SUMMARY_LENGTH_MAX),
     evidence: `${shared}; ${often}`,
     details: { lesson: { errorKey: key, said, kind: 'team', confidence: 1, evidence: {} } },
   };

@@ -31,8 +31,8 @@ const MEMBERSHIP = z.object({
   key: z.string().regex(/^[0-9a-f]{64}$/),
   /** The login, as the server knows this member. */
   login: z.string().min(1),
-  /** The repositories that this user shares: the remote's address in one spelling, and a project of it here. */
-  shared: z.array(z.object({ remote: z.string().min(1), project: z.string().min(1) })),
+  /** The repositories that this user shares: the remote's address in one spelling, and the projects here that were named. */
+  shared: z.array(z.object({ remote: z.string().min(1), projects: z.array(z.string().min(1)) })),
 });
 
 export type Membership = z.infer<typeof MEMBERSHIP>;

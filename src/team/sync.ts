@@ -179,12 +179,12 @@ async function syncWith(syncing: Syncing, world: World): Promise<SyncReport> {
   }
   stale.settle();
   for (const place of places) {
-    if (remoteOf(place.project, world.env) !== place.remote) {
-      report.moved.push(place.project);
-      continue;
-    }
+    const moved = place.projects.filter((project) => remoteOf(project, world.env) !== place.remote);
+    report.moved.push(...moved);
+    const projects = place.projects.filter((project) => !moved.includes(project));
+    if (projects.length === 0) continue;
     const { facts, keptBack } = writeDatabase(world.paths, (db) =>
-      outgoing(localTo(place, db), sentOf(place.repository, reader, copy)),
+      outgoing(localTo({ ...place, projects }, db), sentOf(place.repository, reader, copy)),
     );
     report.keptBack += keptBack.length;
     if (facts.length === 0) continue;
@@ -201,21 +201,21 @@ type Place = ReturnType<typeof sharedPlaces>[number];
 
 /** Carries out here what has come in. */
 function take(
-  { repository, project }: Place,
+  { repository, projects }: Place,
   report: { told: number; withdrawn: number; offered: number },
   { copy }: Syncing,
   { paths, now }: World,
 ): void {
   const changes = writeDatabase(paths, (db) =>
-    carryOut({ repository, projects: clonesOf(project, db), now }, copy, db),
+    carryOut({ repository, projects: clonesOf(projects, db), now }, copy, db),
   );
   report.told += changes.told;
   report.withdrawn += changes.withdrawn;
   report.offered = changes.offered;
 }
 
-function localTo({ repository, project }: Place, db: Db): Local {
-  const projects = clonesOf(project, db);
+function localTo({ repository, projects: named }: Place, db: Db): Local {
+  const projects = clonesOf(named, db);
   return {
     ...{ repository, projects },
     lessons: localLessons(projects, db),
@@ -246,8 +246,8 @@ function workedOut(members: ReadonlyMap<string, string>, { trust }: Reader, copy
 export function sharedPlaces({
   key,
   shared,
-}: Membership): { repository: string; project: string; remote: string }[] {
-  return shared.map(({ remote, project }) => ({ repository: repositoryName(key, remote), project, remote }));
+}: Membership): (Membership['shared'][number] & { readonly repository: string })[] {
+  return shared.map((one) => ({ ...one, repository: repositoryName(key, one.remote) }));
 }
 
 function sentOf(repository: string, { me }: Reader, copy: Copy) {

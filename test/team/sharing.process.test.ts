@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { cpSync, rmSync } from 'node:fs';
 import { teamCommand } from '../../src/cli/team/team.ts';
 import { readRows } from '../support/home.ts';
-import { HAS_POSTGRES, lesson, offered, remedyOf, sharedWorld } from './team-world.ts';
+import { asAdmin, HAS_POSTGRES, lesson, offered, remedyOf, sharedWorld } from './team-world.ts';
 
 const world = sharedWorld();
 
@@ -33,6 +34,41 @@ describe.skipIf(!HAS_POSTGRES)('a team', () => {
       'in the team, by ada: only with version 2',
     ]);
     expect(await ben.sync()).toMatchObject({ withdrawn: 0, pushed: 0 });
+  });
+
+  test('who was added to the team and has no right on the server is told what gives it', async () => {
+    const { server, owner, person } = await world();
+    await asAdmin(server, 'CREATE ROLE vera LOGIN');
+    await owner.team('members', 'add', 'vera');
+    const vera = (await person('vik')).run;
+    expect(await vera(teamCommand, 'join', server.url('vera'))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('GRANT self_generation_member TO vera'),
+    });
+  });
+
+  test('a second clone that cannot be seen to be one is shared beside the first', async () => {
+    const { person } = await world();
+    const [nora, otto] = [await person('nora'), await person('otto')];
+    const second = `${nora.home.path}/second`;
+    cpSync(nora.project, second, { recursive: true });
+    nora.learn(lesson('one'));
+    nora.learnAt(second, lesson('two'));
+    expect(await nora.sync()).toMatchObject({ keptBack: 0 });
+    expect((await otto.sync()).offered).toBe(1);
+    expect(await nora.teamAt(second, 'share', '--yes')).toContain('Shared');
+    expect(await nora.teamAt(second, 'share', '--yes')).toContain('shared already');
+    await nora.sync();
+    expect((await otto.sync()).offered).toBe(2);
+    // What the team tells is told in both; one that is no clone any more sends nothing.
+    await otto.apply(await offered(otto, 'two'));
+    rmSync(`${second}/.git`, { recursive: true });
+    nora.learn(lesson('three'));
+    nora.learnAt(second, lesson('four'));
+    expect(await nora.sync()).toMatchObject({ moved: [second] });
+    expect((await otto.sync()).offered).toBe(2);
+    expect(await nora.team('unshare')).toContain('Nothing of it is sent');
+    expect(await nora.run(teamCommand, 'unshare')).toMatchObject({ code: 3 });
   });
 
   test('what a reviewer restores is told again where it was', async () => {

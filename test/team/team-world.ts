@@ -55,6 +55,9 @@ export type Person = {
   readonly team: (...words: string[]) => Promise<string>;
   readonly sync: () => Promise<Record<string, unknown>>;
   readonly learn: (...lessons: Lesson[]) => void;
+  /** Both in another directory of this home. */
+  readonly learnAt: (project: string, ...lessons: Lesson[]) => void;
+  readonly teamAt: (project: string, ...words: string[]) => Promise<string>;
   /** What agents of the project are told, as remedies. */
   readonly told: () => string[];
   readonly suggestions: () => Promise<Suggested[]>;
@@ -104,14 +107,18 @@ export async function teamWorld(options: Parameters<typeof startPostgres>[0] = {
     const run = (make: (context: CliContext) => Command, ...words: string[]) =>
       callHere(make, words, world as Partial<CliContext>);
     const team = async (...words: string[]) => printed(await run(teamCommand, ...words));
+    const learnAt: Person['learnAt'] = (projectPath, ...lessons) =>
+      writeDatabase(home.paths, (db) => {
+        const groups = lessons.map((lesson) => ({ key: lesson.key, sessions: 1, isOpen: false, lesson }));
+        saveLearnt(groups, { projectPath, scope: 'project' }, db);
+      });
     return {
       ...{ login, home, project, run, team },
       sync: async () => JSON.parse(await team('sync', '--json')),
-      learn: (...lessons) =>
-        writeDatabase(home.paths, (db) => {
-          const groups = lessons.map((lesson) => ({ key: lesson.key, sessions: 1, isOpen: false, lesson }));
-          saveLearnt(groups, { projectPath: project, scope: 'project' }, db);
-        }),
+      learn: (...lessons) => learnAt(project, ...lessons),
+      learnAt,
+      teamAt: async (cwd, ...words) =>
+        printed(await callHere(teamCommand, words, { ...world, cwd } as Partial<CliContext>)),
       told: () =>
         writeDatabase(home.paths, (db) => readToldLessons([project], db).lessons.map(({ remedy }) => remedy)),
       suggestions: async () => {

@@ -85,7 +85,8 @@ function join(url: string, flags: Flags, context: CliContext): Promise<void> {
       const key =
         flags.create === undefined ? await readKey(flags, context) : randomBytes(32).toString('hex');
       const { user: login } = read.address;
-      const team = await prepared(flags, key, server).catch((error) => problem(shownLine(reasonOf(error))));
+      const refused = (error: unknown) => problem(shownLine(reasonOf(error)), adviceFor(error, login, flags));
+      const team = await prepared(flags, key, server).catch(refused);
       const isSame = before?.team === team && before.key === key;
       const membership = {
         url: withLogin(url, login),
@@ -94,9 +95,7 @@ function join(url: string, flags: Flags, context: CliContext): Promise<void> {
         login,
         shared: isSame ? before.shared : [],
       };
-      const { role } = await takeSeat(membership, server).catch((error) =>
-        problem(shownLine(reasonOf(error))),
-      );
+      const { role } = await takeSeat(membership, server).catch(refused);
       writeMembership(membership, paths);
       if (context.isJson)
         return printJson({ team, login, role, ...(flags.create === undefined ? {} : { key }) }, context);
@@ -110,6 +109,13 @@ function join(url: string, flags: Flags, context: CliContext): Promise<void> {
       await server.close();
     }
   });
+}
+
+/** What to do about a right that is missing, which an owner of the team need not be able to give. */
+function adviceFor(error: unknown, login: string, { create }: Flags): string | undefined {
+  const isRefused = error instanceof Error && (error as NodeJS.ErrnoException).code === '42501';
+  if (!isRefused || create !== undefined) return undefined;
+  return `Whoever manages the server gives it: GRANT self_generation_member TO ${shownLine(login)}`;
 }
 
 /** The address names the login, whatever the environment says later. */

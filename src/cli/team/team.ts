@@ -115,9 +115,9 @@ function printStatus({ json }: Flags, context: CliContext): Promise<void> {
     const trust = loadTrust(paths);
     const last = lastSync(paths);
     const repositories = await withCopy(paths, (copy) =>
-      sharedPlaces(membership).map(({ remote, project, repository }) => ({
+      sharedPlaces(membership).map(({ remote, projects, repository }) => ({
         remote,
-        project,
+        projects,
         ...countsOf(repository, copy),
         withdrawnRules: withdrawnRules(repository, copy).map(teamSuggestionId),
       })),
@@ -184,14 +184,16 @@ function shareHere({ json, yes }: YesFlags, context: CliContext): Promise<void> 
         `share "${project}": it has no remote by which others would know it`,
         'Run it in a clone of a repository that your team works on',
       );
-    const shared = [...membership.shared.filter((one) => one.remote !== remote), { remote, project }];
-    const isNew = !membership.shared.some((one) => one.remote === remote && one.project === project);
+    const others = membership.shared.filter((one) => one.remote !== remote);
+    const projects = membership.shared.find((one) => one.remote === remote)?.projects ?? [];
+    const isNew = !projects.includes(project);
     if (isNew) {
       context.isJson ||
         context.stdout(
           `The team "${shownLine(membership.team)}" will be sent what "${shownLine(remote)}" teaches: failing commands, what helped, rules you applied. No prompts, no files, no paths outside of it.\n`,
         );
       await agree('Share it?', 'share it', { yes }, context);
+      const shared = [...others, { remote, projects: [...projects, project] }];
       writeMembership({ ...membership, shared }, paths);
       writeDatabase(paths, (db) => lookAtRepository(project, context.env, db));
     }
@@ -207,7 +209,9 @@ function unshareHere({ json }: Flags, context: CliContext): Promise<void> {
     keepFromAgent('stop sharing a repository', 'team unshare', context);
     const project = projectHere(paths, context).path;
     const remote = remoteOf(project, context.env);
-    const shared = membership.shared.filter((one) => one.remote !== remote && one.project !== project);
+    const shared = membership.shared.filter(
+      (one) => one.remote !== remote && !one.projects.includes(project),
+    );
     if (shared.length === membership.shared.length)
       return fail(context, EXIT.notFound, `stop sharing "${project}": it is not shared`, 'See "team status"');
     writeMembership({ ...membership, shared }, paths);
@@ -225,7 +229,7 @@ function unshareHere({ json }: Flags, context: CliContext): Promise<void> {
 /** Nobody would hear here of a withdrawal any more: what came from the team is not told on. Returns how many lessons. */
 function untell(gone: Membership['shared'], paths: StatePaths): number {
   return writeDatabase(paths, (db) =>
-    gone.reduce((sum, { project }) => sum + untellAll(clonesOf(project, db), '', db), 0),
+    gone.reduce((sum, { projects }) => sum + untellAll(clonesOf(projects, db), '', db), 0),
   );
 }
 

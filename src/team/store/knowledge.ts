@@ -61,14 +61,14 @@ function remedyIn(resolution: unknown): TeamRemedy | undefined {
   return summary === undefined || remedy.kind === 'ran' ? undefined : { kind: 'words', summary };
 }
 
-/** Other paths of the same repository. */
-export function clonesOf(projectPath: string, db: Db): string[] {
+/** These paths, and others of the same repositories. */
+export function clonesOf(projects: readonly string[], db: Db): string[] {
   const rows = db.sqlite.all(
     `SELECT b.project_path AS path FROM repositories AS a JOIN repositories AS b ON b.repository = a.repository
-     WHERE a.project_path = ?`,
-    projectPath,
+     WHERE a.project_path IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(projects),
   );
-  return [...new Set([projectPath, ...rows.map(({ path }) => String(path))])];
+  return [...new Set([...projects, ...rows.map(({ path }) => String(path))])];
 }
 
 type TeamLesson = {
