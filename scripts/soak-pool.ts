@@ -7,9 +7,9 @@
  *   bun scripts/soak-pool.ts --program FILE      this program instead of one that is compiled now
  *   bun scripts/soak-pool.ts --seed 7            the same choices of whom to kill
  *
- * First, without kills, what a run costs beyond the stand-in's own time: one after the other, here and over the pool, and many
- * at once. Exits with 1 unless every run has one end and was announced once, none was done twice, what was reported as done was
- * done, no process is left, and the overhead of many runs at once is at most 100 ms each.
+ * First, without kills, what a run costs: one after the other, over the pool and here, where its changes come into a branch as
+ * well, in turns; and many at once. Exits with 1 unless every run has one end and was announced once, none was done twice, what
+ * was reported as done was done, no process is left, and a run over the pool takes at most 100 ms longer than one here.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,9 @@ const WORKERS = 4;
 const SLOTS = 4;
 const LOST_AFTER_SECONDS = 10;
 const OVERHEAD_MAX_MS = 100;
-const ALONE = 15;
+const ALONE = 20;
+/** Of the first runs, each machine fetches the repository. */
+const WARMING = 8;
 const AT_ONCE = 200;
 const WORK_MS = 500;
 const KILL_WORKER_EACH_MS = 4000;
@@ -67,6 +69,9 @@ const CONFIG = {
   agents: { defaults: { subagents: { maxConcurrent: 64, maxQueued: 10_000, archiveAfterMinutes: 0 } } },
   announce: { mode: 'raw' },
 };
+
+/** `away`: over the pool, `here`: in a working tree of its own, `plain`: in the project itself. */
+type Where = 'away' | 'here' | 'plain';
 
 type Soak = {
   readonly program: string;
@@ -152,7 +157,7 @@ function startWorker({ program }: Soak, place: Place, name: string): Bun.Subproc
 let lastTask = 0;
 
 /** Asks for a run that works for so long, over the pool or here. */
-function ask(soak: Soak, workMs: number, where: 'away' | 'here') {
+function ask(soak: Soak, workMs: number, where: Where) {
   const { asking, place } = soak;
   const task = ++lastTask;
   const request = {
@@ -161,7 +166,8 @@ function ask(soak: Soak, workMs: number, where: 'away' | 'here') {
     permissions: ['all'],
     client: 'claude',
   } as const;
-  const how = where === 'away' ? { on: 'soak', place } : { worktree: 'always' as const };
+  const tree = where === 'here' ? 'always' : 'never';
+  const how = where === 'away' ? { on: 'soak', place } : ({ worktree: tree } as const);
   const answer = spawnRun({ ...request, ...how }, requesterHere(asking), asking);
   if (answer.status !== 'accepted') throw new Error(answer.error);
   return { task, runId: answer.runId };
@@ -197,15 +203,22 @@ async function untilEnded(soak: Soak, runId: string): Promise<void> {
 }
 
 /** What one run takes from being asked for to its end, in ms. */
-async function alone(soak: Soak, where: 'away' | 'here'): Promise<number[]> {
-  const times: number[] = [];
-  for (let one = 0; one < ALONE; one++) {
-    const startMs = performance.now();
-    const { runId } = ask(soak, WORK_MS, where);
-    await untilEnded(soak, runId);
-    times.push(performance.now() - startMs);
-    takeAll(soak);
-  }
+async function timed(soak: Soak, where: Where): Promise<number> {
+  const startMs = performance.now();
+  const { runId } = ask(soak, WORK_MS, where);
+  await untilEnded(soak, runId);
+  const tookMs = performance.now() - startMs;
+  takeAll(soak);
+  await wait(300); // Until its supervisor is gone.
+  return tookMs;
+}
+
+/** One after the other, in turns. */
+async function alone(soak: Soak): Promise<Record<Where, number[]>> {
+  for (let one = 0; one < WARMING; one++) await timed(soak, 'away');
+  const times: Record<Where, number[]> = { away: [], here: [], plain: [] };
+  for (let round = 0; round < ALONE; round++)
+    for (const where of ['away', 'here', 'plain'] as const) times[where].push(await timed(soak, where));
   return times;
 }
 
@@ -295,23 +308,25 @@ async function run(root: string): Promise<number> {
       ...soak.workers.map((place, index) => ({ place, child: startWorker(soak, place, `m${index + 1}`) })),
     );
     await wait(2000);
-    const here = await alone(soak, 'here');
-    console.log(`alone here: ${here.map((ms) => ms.toFixed(0)).join(' ')}`);
-    const away = await alone(soak, 'away');
-    console.log(`alone over the pool: ${away.map((ms) => ms.toFixed(0)).join(' ')}`);
+    const times = await alone(soak);
+    for (const [where, all] of Object.entries(times))
+      console.log(`${where}: ${all.map((ms) => ms.toFixed(0)).join(' ')}`);
+    const [away, here, plain] = [median(times.away), median(times.here), median(times.plain)];
+    const overheadMs = away - here;
     await tellStages(soak);
     const atOnce = await many(soak, several, () => {});
     const idealMs = (several * WORK_MS) / (WORKERS * SLOTS);
-    const overheadMs = (atOnce.tookMs - idealMs) / several;
+    const eachMs = (atOnce.tookMs - idealMs) / several;
     const figures = new Table({ head: ['without kills', 'ms'] });
     figures.push(
       ['the stand-in itself', WORK_MS],
-      ['a run alone here, median', median(here).toFixed(0)],
-      ['a run alone over the pool, median', median(away).toFixed(0)],
-      ['more than here, median', (median(away) - median(here)).toFixed(0)],
+      ['a run alone over the pool, median', away.toFixed(0)],
+      ['a run alone here, in a working tree of its own', here.toFixed(0)],
+      ['a run alone here, in the project itself', plain.toFixed(0)],
+      [`more over the pool than here (at most ${OVERHEAD_MAX_MS})`, overheadMs.toFixed(0)],
       [`${several} at once over ${WORKERS} × ${SLOTS} slots`, atOnce.tookMs.toFixed(0)],
       ['what the stand-ins alone would take', idealMs.toFixed(0)],
-      ['overhead for each of them', overheadMs.toFixed(1)],
+      ['more than that for each, of all machines on this one', eachMs.toFixed(0)],
     );
     console.log(figures.toString());
 

@@ -51,15 +51,18 @@ async function comeToEnd(asked: AskedTurn, signals: Signals): Promise<AwayEnding
   const link = linkFor(membership, asked, signals);
   const files = turnFiles(world.paths, run.id, number);
   const waiting: Waiting = { id: poolRunId({ runId: run.id, number }, spec), files, link, signals };
-  // Looked for while the other machine works.
-  const target = targetFor(run, world).catch((error) => ({ problem: reasonOf(error) }));
   try {
     await ask(waiting, membership.team, asked);
     void stopLeftBehind(link, world).catch((error) => logRunFailure(run.id, error, world.paths));
-    const state = await follow(waiting);
-    return await concluded(state, files, asked, target);
+    let looked: Promise<Target | { readonly problem: string }> | undefined;
+    const look = () => {
+      looked ??= targetFor(number, run, world).catch((error) => ({ problem: reasonOf(error) }));
+      return looked;
+    };
+    const state = await follow(waiting, look);
+    return await concluded(state, files, asked, look);
   } finally {
-    await link.close();
+    void link.close().catch((error) => logRunFailure(run.id, error, world.paths));
   }
 }
 
@@ -77,8 +80,11 @@ function ask({ id, link }: Waiting, team: string, { run, number, spec }: AskedTu
   return link.do(({ server }) => askFor(asked, server));
 }
 
+/** Where the changes come: looked for while the other machine works, once. */
+type Look = () => Promise<Target | { readonly problem: string }>;
+
 /** Writes what comes until the turn has ended and all of it is here. */
-async function follow({ id, files, link, signals }: Waiting): Promise<AwayState> {
+async function follow({ id, files, link, signals }: Waiting, look: Look): Promise<AwayState> {
   const streams = { out: arriving(files.output), err: arriving(files.errors), patch: arriving(files.patch) };
   let reapedAtMs = performance.now();
   try {
@@ -92,7 +98,10 @@ async function follow({ id, files, link, signals }: Waiting): Promise<AwayState>
       const state = await link.do(({ server }) => readAway(id, arrived, server));
       if (state === undefined) throw new Error('the server does not know it any more');
       for (const { stream, at, data } of state.pieces) streams[stream].take(at, Buffer.from(data, 'base64'));
-      if (state.pieces.length > 0) continue;
+      if (state.pieces.length > 0) {
+        void look();
+        continue;
+      }
       if (state.state !== 'queued' && state.state !== 'running') return state;
       await signals.wait(id, LOOK_MS);
     }
@@ -121,13 +130,13 @@ async function concluded(
   state: AwayState,
   files: TurnFiles,
   asked: AskedTurn,
-  target: Promise<Target | { readonly problem: string }>,
+  look: Look,
 ): Promise<AwayEnding> {
   const where = state.machine === null ? [] : [`worked on the machine "${state.machine}"`];
   if (state.state === 'stopped') return { outcome: 'stopped', error: null, exit: null, notes: [] };
   if (state.state === 'lost') return { outcome: 'lost', error: state.error, exit: null, notes: where };
   const { code, signal, outcome, error, patchBytes } = state;
-  const changes = await changesHere(patchBytes ?? 0, files, asked, target);
+  const changes = await changesHere(patchBytes ?? 0, files, asked, look);
   return {
     outcome: outcome ?? 'error',
     error,
@@ -141,28 +150,28 @@ async function changesHere(
   bytes: number,
   { patch }: TurnFiles,
   { run, number, world }: AskedTurn,
-  looked: Promise<Target | { readonly problem: string }>,
+  look: Look,
 ): Promise<readonly string[]> {
-  if (bytes > PATCH_BYTES_MAX)
-    return [
-      `its changes have ${bytes} bytes, and the most that comes back is ${PATCH_BYTES_MAX}: they stayed there`,
-    ];
-  if (bytes > 0) {
-    try {
-      const target = await looked;
-      if ('problem' in target) throw new Error(target.problem);
-      await bringBack(patch, number, target, run, world);
-      rmSync(patch, { force: true });
-      const { branch } = target.worktree;
+  const target = await look();
+  try {
+    if (bytes > PATCH_BYTES_MAX)
       return [
-        `its changes are in the branch ${branch}: "subagents diff ${run.number}" shows them, "merge" takes them over`,
+        `its changes have ${bytes} bytes, and the most that comes back is ${PATCH_BYTES_MAX}: they stayed there`,
       ];
-    } catch (error) {
-      return [`its changes are kept as ${patch}: ${reasonOf(error)}`];
-    }
+    if (bytes === 0) return [];
+    if ('problem' in target) throw new Error(target.problem);
+    await bringBack(patch, number, target, run, world);
+    rmSync(patch, { force: true });
+    const { branch } = target.worktree;
+    return [
+      `its changes are in the branch ${branch}: "subagents diff ${run.number}" shows them, "merge" takes them over`,
+    ];
+  } catch (error) {
+    return [`its changes are kept as ${patch}: ${reasonOf(error)}`];
+  } finally {
+    if ('index' in target) rmSync(target.index, { force: true });
+    if (statSync(patch, { throwIfNoEntry: false })?.size === 0) rmSync(patch);
   }
-  rmSync(patch, { force: true });
-  return [];
 }
 
 /** Stops what was to be stopped while the server could not be reached, and what nobody here waits for. */

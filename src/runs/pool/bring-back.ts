@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf } from '../../core/guards.ts';
 import type { PoolPlace } from '../model/pool-role.ts';
@@ -18,56 +17,78 @@ const TIMEOUT_MS = 10 * 60_000;
 /** Of commits that nobody has made by hand. */
 const AUTHOR = ['-c', 'user.name=self-generation', '-c', 'user.email=self-generation@localhost'];
 
-/** The branch of a run here, whose working tree is there only when somebody makes one. */
-export type Target = { readonly worktree: Worktree; readonly git: Git };
+/** Where the changes of a turn come. */
+export type Target = {
+  readonly git: Git;
+  /** Its working tree is there only when somebody makes one. */
+  readonly worktree: Worktree;
+  /** The commit that the changes are added to, and whether it has them already. */
+  readonly parent: string;
+  readonly isNewBranch: boolean;
+  readonly isDone: boolean;
+  /** An index with what that commit has; who asked for it removes it. */
+  readonly index: string;
+};
 
-/** Where the changes of a run come: `diff`, `merge` and `discard` look for them there. @throws Error in git's words */
-export async function targetFor(
-  run: Run & { readonly pool: PoolPlace },
-  { paths, env }: Pick<RunsWorld, 'paths' | 'env'>,
-): Promise<Target> {
+type Away = Run & { readonly pool: PoolPlace };
+type Here = Pick<RunsWorld, 'paths' | 'env'>;
+
+/** Looks where the changes of a turn come: `diff`, `merge` and `discard` look for them there. @throws Error in git's words */
+export async function targetFor(turn: number, run: Away, { paths, env }: Here): Promise<Target> {
   const worktree = run.worktree ?? (await branchFor(run, { paths, env }));
-  return { worktree, git: await gitIn(worktree.repository, env) };
+  const git = await gitIn(worktree.repository, env);
+  const listed = said(await git(['for-each-ref', '--format=%(objectname) %(subject)', refOf(worktree)]));
+  const [tip = '', newest] = listed.trim().split(/ (.*)/s);
+  const index = `${runDirectory(paths, run.id)}/turn-${turn}.index`;
+  const parent = tip === '' ? run.pool.commit : tip;
+  said(await git(['read-tree', parent], { index }));
+  // A supervisor that was killed behind this had added them.
+  const isDone = newest === messageOf(turn);
+  return { git, worktree, parent, isNewBranch: tip === '', isDone, index };
 }
 
-async function branchFor(
-  run: Run & { readonly pool: PoolPlace },
-  { paths, env }: Pick<RunsWorld, 'paths' | 'env'>,
-): Promise<Worktree> {
+async function branchFor(run: Away, { paths, env }: Here): Promise<Worktree> {
   const { root, home } = await repositoryWith(run.cwd, paths, env);
   return { path: join(home, run.id), repository: root, branch: branchOf(run), base: run.pool.commit };
 }
+
+const refOf = ({ branch }: Worktree) => `refs/heads/${branch}`;
+const messageOf = (turn: number) => `Changes of a sub-agent on another machine, turn ${turn}`;
 
 /** Adds the changes of a turn to the run's branch, once, and stores the branch with the run. @throws Error that says why not */
 export async function bringBack(
   patch: string,
   turn: number,
-  { worktree, git }: Target,
-  run: Run & { readonly pool: PoolPlace },
-  { paths }: Pick<RunsWorld, 'paths'>,
+  target: Target,
+  run: Away,
+  here: Here,
 ): Promise<void> {
-  const index = `${runDirectory(paths, run.id)}/turn-${turn}.index`;
-  const ref = `refs/heads/${worktree.branch}`;
-  const message = `Changes of a sub-agent on another machine, turn ${turn}`;
-  const listed = said(await git(['for-each-ref', '--format=%(objectname) %(subject)', ref])).trim();
-  const [tip = '', newest] = listed.split(/ (.*)/s);
-  const parent = tip === '' ? run.pool.commit : tip;
+  const { worktree } = target;
   try {
-    // A supervisor that was killed behind this had added them.
-    if (newest !== message) {
-      said(await git(['read-tree', parent], { index }));
-      said(await git(['apply', '--cached', '--whitespace=nowarn', patch], { index, timeoutMs: TIMEOUT_MS }));
-      const tree = said(await git(['write-tree'], { index })).trim();
-      const commit = said(await git([...AUTHOR, 'commit-tree', '-p', parent, '-m', message, tree])).trim();
-      // Only if nobody has moved it meanwhile.
-      said(await git(['update-ref', ref, commit, tip === '' ? '0'.repeat(40) : tip]));
-    }
+    await add(patch, turn, target).catch(async (error) => {
+      // Somebody may have moved the branch since it was looked at.
+      const now = await targetFor(turn, run, here);
+      if (now.parent === target.parent) throw error;
+      await add(patch, turn, now);
+    });
   } catch (error) {
     throw new Error(`they could not be added to the branch ${worktree.branch}: ${reasonOf(error)}`, {
       cause: error,
     });
-  } finally {
-    rmSync(index, { force: true });
   }
-  if (run.worktree === null) withRuns(paths, (db) => changeRun(run.id, { worktree }, db));
+  if (run.worktree === null) withRuns(here.paths, (db) => changeRun(run.id, { worktree }, db));
+}
+
+async function add(
+  patch: string,
+  turn: number,
+  { git, worktree, parent, isNewBranch, isDone, index }: Target,
+): Promise<void> {
+  if (isDone) return;
+  said(await git(['apply', '--cached', '--whitespace=nowarn', patch], { index, timeoutMs: TIMEOUT_MS }));
+  const tree = said(await git(['write-tree'], { index })).trim();
+  const message = messageOf(turn);
+  const commit = said(await git([...AUTHOR, 'commit-tree', '-p', parent, '-m', message, tree])).trim();
+  const before = isNewBranch ? '0'.repeat(40) : parent;
+  said(await git(['update-ref', refOf(worktree), commit, before]));
 }

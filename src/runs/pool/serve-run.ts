@@ -28,7 +28,7 @@ import { changesIn, type Places, type Workplace, workplaceFor } from './workplac
 
 /** One turn of somebody else, done by this machine's own background runs. */
 
-const LOOK_MS = 25;
+const LOOK_MS = 10;
 /** Output is sent when so much time has passed, in such pieces. */
 const SEND_EVERY_MS = 150;
 const PIECE_BYTES = 256 * 1024;

@@ -54,8 +54,10 @@ export async function workplaceFor(line: string, spec: PoolSpec, places: Places)
 export async function changesIn({ root, tree }: Workplace, env: Environment) {
   const file = join(root, '.git', 'pool.patch');
   const git = await gitIn(root, env);
-  const now = await treeOf(root, git);
-  said(await git(['diff-tree', '-p', '--binary', ...AS_PATCH, `--output=${file}`, tree, now]));
+  const index = await indexOf(root, git);
+  said(
+    await git(['diff-index', '--cached', '-p', '--binary', ...AS_PATCH, `--output=${file}`, tree], { index }),
+  );
   const { size } = statSync(file);
   return { size, patch: size > PATCH_BYTES_MAX ? null : readFileSync(file) };
 }
@@ -148,11 +150,16 @@ async function fetchInto(
   if (!(await has())) throw new Error(`the commit ${commit} is not in the branch "${branch}" of "${remote}"`);
 }
 
-/** The tree of all that is there now, without what is ignored; the place's own index stays as it is. */
+/** The tree of all that is there now. */
 async function treeOf(root: string, git: Git): Promise<string> {
+  return said(await git(['write-tree'], { index: await indexOf(root, git) })).trim();
+}
+
+/** An index of all that is there now, without what is ignored; the place's own stays as it is. */
+async function indexOf(root: string, git: Git): Promise<string> {
   const index = join(root, '.git', 'pool.index');
   const own = join(root, '.git', 'index');
   if (existsSync(own)) writeFileSync(index, readFileSync(own));
   said(await git(['add', '--all', '--', '.'], { index, timeoutMs: CHECKOUT_TIMEOUT_MS }));
-  return said(await git(['write-tree'], { index })).trim();
+  return index;
 }
