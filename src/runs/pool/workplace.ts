@@ -160,6 +160,8 @@ async function indexOf(root: string, git: Git): Promise<string> {
   const index = join(root, '.git', 'pool.index');
   const own = join(root, '.git', 'index');
   if (existsSync(own)) writeFileSync(index, readFileSync(own));
-  said(await git(['add', '--all', '--', '.'], { index, timeoutMs: CHECKOUT_TIMEOUT_MS }));
+  // Of this place, whatever the run has put into its configuration.
+  const add = ['--work-tree', root, 'add', '--all', '--', '.'];
+  said(await git(add, { index, timeoutMs: CHECKOUT_TIMEOUT_MS }));
   return index;
 }
