@@ -54,7 +54,9 @@ export function reconcile(world: RunsWorld): void {
     for (const requester of marked) if (!existsSync(inboxMark(requester, paths))) markInbox(requester, paths);
     // What waits for the end of an orchestration starts when nobody carries that on any more.
     if (dead.length > 0) withRuns(paths, (db) => dead.map((one) => clearOwner(one, db)));
-    const orphans = active.filter((turn) => isOrphan(turn, nowMs));
+    const orphans = active.filter(
+      (turn) => isOrphan(turn, nowMs) || world.ownSupervisors?.hasLeft(turn) === true,
+    );
     const isWaiting = active.some(({ state }) => state === 'queued');
     // Inside a run, a supervisor would inherit that run's mark.
     if ((orphans.length > 0 || isWaiting) && !isInsideRun(world)) {
@@ -69,7 +71,7 @@ export function reconcile(world: RunsWorld): void {
 export function startSupervisors(turns: readonly Turn[], world: RunsWorld): void {
   for (const turn of turns) {
     try {
-      if (world.supervisesHere?.(turn)) continue;
+      if (world.ownSupervisors?.begin(turn)) continue;
       const [program, ...words] = ownProgram(world);
       const { home } = world.paths;
       startDetached(program, [...words, 'supervise', turn.runId, String(turn.number)], {

@@ -2,8 +2,10 @@ import { redactSecrets } from '../core/redact.ts';
 import { type Environment, type StatePaths, statePaths } from '../core/state-paths.ts';
 import { cutText, oneLine } from '../core/text.ts';
 import { appendToLog } from '../system/failure-log.ts';
-import { currentDirectory, RUN_VARIABLE } from '../system/process-identity.ts';
+import { currentDirectory, type ProcessIdentity, RUN_VARIABLE } from '../system/process-identity.ts';
 import { isSetAbove } from '../system/processes.ts';
+
+type TurnKey = { readonly runId: string; readonly number: number };
 
 /** The process and its environment, as far as background runs depend on them. */
 export type RunsWorld = {
@@ -15,8 +17,13 @@ export type RunsWorld = {
   readonly executablePath: string;
   readonly isCompiled: boolean;
   readonly now: () => Date;
-  /** Supervises this turn in this process, if that is for it; otherwise it gets a process of its own. */
-  readonly supervisesHere?: (turn: { readonly runId: string; readonly number: number }) => boolean;
+  /** Supervises turns in this process; the others get processes of their own. */
+  readonly ownSupervisors?: {
+    /** Begins to, if this turn is for this process. */
+    readonly begin: (turn: TurnKey) => boolean;
+    /** Whether this process was the turn's owner and has left it. */
+    readonly hasLeft: (turn: TurnKey & { readonly owner: ProcessIdentity | null }) => boolean;
+  };
 };
 
 /** `limit`: a limit is reached, so that it can succeed later or with another setting. */

@@ -8,7 +8,7 @@ import { openRunsDb, withRuns } from '../../src/runs/store/rows.ts';
 import { activeTurns, changeTurn } from '../../src/runs/store/turns.ts';
 import { supervise } from '../../src/runs/supervisor/supervise.ts';
 import type { RunsWorld } from '../../src/runs/world.ts';
-import { currentBoot } from '../../src/system/process-identity.ts';
+import { currentBoot, identityNow } from '../../src/system/process-identity.ts';
 import { withMarker } from '../../src/system/processes.ts';
 import { runProgram } from '../support/hook-process.ts';
 import { BINARY } from '../support/program.ts';
@@ -98,6 +98,28 @@ describe('reconcileAndArchive()', () => {
     expect(await made.settled()).toHaveLength(1);
     reconcile(inside);
     expect(await made.settled()).toHaveLength(2);
+  });
+
+  test('begins again what its own process has left, and nothing that it still supervises', async () => {
+    await using made = bench();
+    const runId = made.begin();
+    await made.until('it is started', () => made.calls().length === 1);
+    withRuns(made.home.paths, (db) => {
+      for (const turn of activeTurns(db)) changeTurn(turn, { owner: identityNow(process.pid) }, db);
+    });
+    const begun: string[] = [];
+    const within = (hasLeft: boolean): RunsWorld => ({
+      ...made.later(60_000),
+      ownSupervisors: {
+        begin: (turn) => begun.push(`${turn.runId} ${turn.number}`) > 0,
+        hasLeft: () => hasLeft,
+      },
+    });
+    reconcile(within(false));
+    expect(begun).toEqual([]);
+    reconcile(within(true));
+    expect(begun).toEqual([`${runId} 1`]);
+    expect(await made.settled()).toHaveLength(1);
   });
 
   test('claims what nobody looks after before it starts anything for it, and starts nothing when it cannot', async () => {

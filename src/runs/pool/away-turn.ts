@@ -1,4 +1,5 @@
-import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/guards.ts';
 import { connectServer } from '../../database/postgres.ts';
 import { type Membership, openTeamServer, readMembership } from '../../team/membership.ts';
@@ -22,11 +23,15 @@ import { PATCH_BYTES_MAX } from './workplace.ts';
 /** Without a notification it is looked so often. */
 const LOOK_MS = 2000;
 const REAP_EVERY_MS = 5000;
+/** So long after it was to be asked for, it is asked for by who comes next. */
+const ASK_AGAIN_MS = 600_000;
+const STOP_MS = 5000;
 
 /** Asks for the turn, unless that was done before, and comes to its end. */
 export const beginAwayTurn: BeginAwayTurn = (asked) => {
   const signals = wakingSignals();
   const ended = comeToEnd(asked, signals).catch((error): AwayEnding => {
+    if (error instanceof Gone) return { outcome: 'lost', error: error.message, exit: null, notes: [] };
     logRunFailure(asked.run.id, error, asked.world.paths);
     const words = `it cannot be done on another machine: ${reasonOf(error)}`;
     return { outcome: 'error', error: words, exit: null, notes: [] };
@@ -48,30 +53,62 @@ async function comeToEnd(asked: AskedTurn, signals: Signals): Promise<AwayEnding
   const { run, number, spec, world } = asked;
   const membership = readMembership(world.paths);
   if (membership === undefined) throw new Error('you are in no team any more');
-  const link = linkFor(membership, asked, signals);
+  const progress = { hasAsked: asked.askedAtMs !== null };
+  const link = linkFor(membership, () => progress.hasAsked, asked, signals);
   const files = turnFiles(world.paths, run.id, number);
   const waiting: Waiting = { id: poolRunId({ runId: run.id, number }, spec), files, link, signals };
   try {
-    await ask(waiting, membership.team, asked);
+    if (!(await isStillThere(waiting, asked))) await ask(waiting, membership.team, asked);
+    progress.hasAsked = true;
     void stopLeftBehind(link, world).catch((error) => logRunFailure(run.id, error, world.paths));
-    let looked: Promise<Target | { readonly problem: string }> | undefined;
+    let looked: ReturnType<Look> | undefined;
     const look = () => {
-      looked ??= targetFor(number, run, world).catch((error) => ({ problem: reasonOf(error) }));
+      looked ??= targetFor(files.home, number, run, world).catch((error) => ({ problem: reasonOf(error) }));
       return looked;
     };
     const state = await follow(waiting, look);
     return await concluded(state, files, asked, look);
+  } catch (error) {
+    // Nobody will have what comes of it.
+    if (progress.hasAsked)
+      await Promise.race([link.do(({ server }) => stopAway(waiting.id, server)), sleep(STOP_MS)]);
+    throw error;
   } finally {
     void link.close().catch((error) => logRunFailure(run.id, error, world.paths));
   }
 }
 
-function linkFor(membership: Membership, { world, onTrouble }: AskedTurn, signals: Signals): Link<void> {
+function linkFor(
+  membership: Membership,
+  isPatient: () => boolean,
+  { world, onTrouble }: AskedTurn,
+  signals: Signals,
+): Link<void> {
   return new Link({
     connect: () => openTeamServer(membership, world.env, connectServer),
     prepare: (server) => server.listen('self_generation_pool', signals.heard),
     onTrouble,
+    isPatient,
   });
+}
+
+/**
+ * Whether the server has the turn that an earlier supervisor asked for. One that was killed just before it asked is followed by
+ * asking. @throws Error when it knows it no more: it may have been done, and is not done again by itself
+ */
+async function isStillThere({ id, files, link }: Waiting, { askedAtMs, world }: AskedTurn): Promise<boolean> {
+  if (askedAtMs === null) return false;
+  const nothing = { out: 0, err: 0, patch: 0 };
+  if ((await link.do(({ server }) => readAway(id, nothing, server))) !== undefined) return true;
+  const hasOutput = [files.output, files.errors].some((path) => statSync(path).size > 0);
+  if (hasOutput || world.now().getTime() - askedAtMs > ASK_AGAIN_MS) throw new Gone();
+  return false;
+}
+
+class Gone extends Error {
+  constructor() {
+    super('the server does not know it any more; what became of the work there is not known');
+  }
 }
 
 function ask({ id, link }: Waiting, team: string, { run, number, spec }: AskedTurn): Promise<void> {
@@ -85,7 +122,8 @@ type Look = () => Promise<Target | { readonly problem: string }>;
 
 /** Writes what comes until the turn has ended and all of it is here. */
 async function follow({ id, files, link, signals }: Waiting, look: Look): Promise<AwayState> {
-  const streams = { out: arriving(files.output), err: arriving(files.errors), patch: arriving(files.patch) };
+  const patch = arriving(arrivingPatch(files));
+  const streams = { out: arriving(files.output), err: arriving(files.errors), patch };
   let reapedAtMs = performance.now();
   try {
     for (;;) {
@@ -96,9 +134,11 @@ async function follow({ id, files, link, signals }: Waiting, look: Look): Promis
       }
       const arrived = { out: streams.out.bytes(), err: streams.err.bytes(), patch: streams.patch.bytes() };
       const state = await link.do(({ server }) => readAway(id, arrived, server));
-      if (state === undefined) throw new Error('the server does not know it any more');
+      if (state === undefined) throw new Gone();
       for (const { stream, at, data } of state.pieces) streams[stream].take(at, Buffer.from(data, 'base64'));
       if (state.pieces.length > 0) {
+        // What is counted as arrived is gone from the server.
+        for (const { stream } of state.pieces) streams[stream].sync();
         void look();
         continue;
       }
@@ -114,6 +154,7 @@ async function follow({ id, files, link, signals }: Waiting, look: Look): Promis
 export function arriving(path: string) {
   const handle = openSync(path, 'a', 0o600);
   let bytes = statSync(path).size;
+  let safe = bytes;
   return {
     bytes: () => bytes,
     take: (at: number, piece: Uint8Array) => {
@@ -122,9 +163,17 @@ export function arriving(path: string) {
       for (let from = bytes - at; from < piece.length; from = bytes - at)
         bytes += writeSync(handle, piece, from);
     },
+    /** So that a power cut takes nothing of it. */
+    sync: () => {
+      if (bytes > safe) fdatasyncSync(handle);
+      safe = bytes;
+    },
     close: () => closeSync(handle),
   };
 }
+
+/** The changes until they are added; what lies there goes with the turn. */
+const arrivingPatch = ({ home }: TurnFiles) => `${home}/changes.patch`;
 
 async function concluded(
   state: AwayState,
@@ -148,29 +197,27 @@ async function concluded(
 /** Adds the changes to the run's branch; what came of that, in words. */
 async function changesHere(
   bytes: number,
-  { patch }: TurnFiles,
+  files: TurnFiles,
   { run, number, world }: AskedTurn,
   look: Look,
 ): Promise<readonly string[]> {
-  const target = await look();
+  if (bytes > PATCH_BYTES_MAX)
+    return [
+      `its changes have ${bytes} bytes, and the most that comes back is ${PATCH_BYTES_MAX}: they stayed there`,
+    ];
+  if (bytes === 0) return [];
+  const arrived = arrivingPatch(files);
   try {
-    if (bytes > PATCH_BYTES_MAX)
-      return [
-        `its changes have ${bytes} bytes, and the most that comes back is ${PATCH_BYTES_MAX}: they stayed there`,
-      ];
-    if (bytes === 0) return [];
-    if ('problem' in target) throw new Error(target.problem);
-    await bringBack(patch, number, target, run, world);
-    rmSync(patch, { force: true });
+    const found = await look();
+    const target = 'problem' in found ? await targetFor(files.home, number, run, world) : found;
+    await bringBack(arrived, number, target, run, world);
     const { branch } = target.worktree;
     return [
       `its changes are in the branch ${branch}: "subagents diff ${run.number}" shows them, "merge" takes them over`,
     ];
   } catch (error) {
-    return [`its changes are kept as ${patch}: ${reasonOf(error)}`];
-  } finally {
-    if ('index' in target) rmSync(target.index, { force: true });
-    if (statSync(patch, { throwIfNoEntry: false })?.size === 0) rmSync(patch);
+    renameSync(arrived, files.patch);
+    return [`its changes are kept as ${files.patch}: ${reasonOf(error)}`];
   }
 }
 

@@ -1,7 +1,8 @@
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { dirname, join } from 'node:path';
 import { reasonOf } from '../../core/guards.ts';
 import type { PoolPlace } from '../model/pool-role.ts';
-import { type Run, runDirectory, type Worktree } from '../model/run.ts';
+import type { Run, Worktree } from '../model/run.ts';
 import { withRuns } from '../store/rows.ts';
 import { changeRun } from '../store/runs.ts';
 import { type Git, gitIn, said } from '../workspace/git.ts';
@@ -26,20 +27,29 @@ export type Target = {
   readonly parent: string;
   readonly isNewBranch: boolean;
   readonly isDone: boolean;
-  /** An index with what that commit has; who asked for it removes it. */
+  /** An index with what that commit has. */
   readonly index: string;
 };
 
 type Away = Run & { readonly pool: PoolPlace };
 type Here = Pick<RunsWorld, 'paths' | 'env'>;
 
-/** Looks where the changes of a turn come: `diff`, `merge` and `discard` look for them there. @throws Error in git's words */
-export async function targetFor(turn: number, run: Away, { paths, env }: Here): Promise<Target> {
+/**
+ * Looks where the changes of a turn come: `diff`, `merge` and `discard` look for them there. `directory`: what lies in it is
+ * removed when the turn has ended. @throws Error in git's words
+ */
+export async function targetFor(
+  directory: string,
+  turn: number,
+  run: Away,
+  { paths, env }: Here,
+): Promise<Target> {
   const worktree = run.worktree ?? (await branchFor(run, { paths, env }));
   const git = await gitIn(worktree.repository, env);
   const listed = said(await git(['for-each-ref', '--format=%(objectname) %(subject)', refOf(worktree)]));
   const [tip = '', newest] = listed.trim().split(/ (.*)/s);
-  const index = `${runDirectory(paths, run.id)}/turn-${turn}.index`;
+  // Of its own: git may still write that of a supervisor that was killed.
+  const index = join(directory, `${randomUUID()}.index`);
   const parent = tip === '' ? run.pool.commit : tip;
   said(await git(['read-tree', parent], { index }));
   // A supervisor that was killed behind this had added them.
@@ -67,7 +77,7 @@ export async function bringBack(
   try {
     await add(patch, turn, target).catch(async (error) => {
       // Somebody may have moved the branch since it was looked at.
-      const now = await targetFor(turn, run, here);
+      const now = await targetFor(dirname(target.index), turn, run, here);
       if (now.parent === target.parent) throw error;
       await add(patch, turn, now);
     });

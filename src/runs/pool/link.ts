@@ -21,6 +21,8 @@ type LinkOptions<Extra> = {
   /** Told when the server is away, once until it is back. */
   readonly onTrouble: (words: string) => void;
   readonly onBack?: () => void;
+  /** Whether it waits also where the server lets nobody in, or nobody knows the password. */
+  readonly isPatient?: () => boolean;
 };
 
 export class Link<Extra> {
@@ -66,7 +68,9 @@ export class Link<Extra> {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       if (this.#isClosed) throw new Closed('the connection is closed');
       try {
-        const connected = await this.#open();
+        const connected = await this.#open().catch((error) => {
+          throw this.#options.isPatient?.() ? new NotOpened(error) : error;
+        });
         const value = await work(connected);
         if (this.#isAway) {
           this.#isAway = false;
@@ -74,7 +78,7 @@ export class Link<Extra> {
         }
         return value;
       } catch (error) {
-        if (!isCut(error)) throw error;
+        if (!isCut(error) && !(error instanceof NotOpened)) throw error;
         await this.#drop();
         if (!this.#isAway) this.#options.onTrouble(error instanceof Error ? error.message : String(error));
         this.#isAway = true;
@@ -101,6 +105,13 @@ export class Link<Extra> {
     if (connected === undefined) return;
     await this.#options.release?.(connected.extra);
     await connected.server.close();
+  }
+}
+
+/** The connection could not be opened, and somebody waits until it can. */
+class NotOpened extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
 

@@ -32,6 +32,9 @@ const LOOK_MS = 10;
 /** Output is sent when so much time has passed, in such pieces. */
 const SEND_EVERY_MS = 150;
 const PIECE_BYTES = 256 * 1024;
+/** A full disk may have room later. */
+const STOP_TRIES_MAX = 300;
+const STOP_AGAIN_MS = 1000;
 
 /** Why a run is given up before it has ended. `lost`: the server has given it up, and what comes of it is thrown away. */
 export type GivenUp = 'stop' | 'lost' | 'shutdown';
@@ -209,9 +212,17 @@ function wordsFor(why: GivenUp): string {
   return why === 'lost' ? 'the worker: the team has given it up' : 'the end of the worker';
 }
 
-/** Resolves when no process of it is left. */
+/** Resolves when no process of it is left, or nothing can be written here for long. Never throws. */
 async function stop({ runId, turn }: TurnName, by: string, { requester, world }: Serving): Promise<void> {
-  await stopRuns({ kind: 'turn', runId, turn }, requester, by, world);
+  for (let tries = 1; tries <= STOP_TRIES_MAX; tries++) {
+    try {
+      await stopRuns({ kind: 'turn', runId, turn }, requester, by, world);
+      return;
+    } catch (error) {
+      if (tries === 1) logRunFailure(runId, error, world.paths);
+      await sleep(STOP_AGAIN_MS);
+    }
+  }
 }
 
 async function send(stream: Stream, at: number, bytes: Uint8Array, id: string, { link, worker }: Serving) {

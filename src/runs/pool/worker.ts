@@ -4,7 +4,7 @@ import { connectServer } from '../../database/postgres.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { tryProcessLock } from '../../hooks/store/use-database.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../../system/atomic-file.ts';
-import { becomeLongLived } from '../../system/process-identity.ts';
+import { identityNow, type ProcessIdentity } from '../../system/process-identity.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
 import { openTeamServer, readMembership } from '../../team/membership.ts';
 import { noteRelease } from '../client-release.ts';
@@ -43,7 +43,6 @@ const CLEAN_EVERY_MS = 3_600_000;
 
 /** Runs until it is told to end: once, and it takes no more; again, and it stops what it has. @throws Error that says why not */
 export async function runWorker(options: WorkerOptions, world: RunsWorld, shell: WorkerShell): Promise<void> {
-  becomeLongLived();
   const membership = readMembership(world.paths);
   if (membership === undefined)
     throw new Error('you are in no team; "self-generation team join" makes you a member of one');
@@ -86,6 +85,9 @@ function ownId(file: string): string {
   return id;
 }
 
+type TurnKey = { readonly runId: string; readonly number: number };
+const nameOf = ({ runId, number }: TurnKey) => `${runId} ${number}`;
+
 class Worker {
   readonly #options: WorkerOptions;
   readonly #world: RunsWorld;
@@ -98,6 +100,9 @@ class Worker {
   >();
   /** The turns that this process supervises. */
   readonly #supervised = new Map<string, Promise<void>>();
+  readonly #self = identityNow(process.pid);
+  /** Nothing is worked for any more: what still runs is stopped. */
+  #isOver = false;
   #db: Sqlite | undefined;
   #entry: WorkerEntry;
   #queue = '';
@@ -110,7 +115,11 @@ class Worker {
   constructor(id: string, team: string, options: WorkerOptions, world: RunsWorld, shell: WorkerShell) {
     const { pool, name, slots, lostAfterMs } = options;
     this.#options = options;
-    this.#world = { ...world, supervisesHere: (turn) => this.#supervises(turn) };
+    const ownSupervisors = {
+      begin: (turn: TurnKey) => this.#supervise(turn),
+      hasLeft: (turn: TurnKey & { owner: ProcessIdentity | null }) => this.#hasLeft(turn),
+    };
+    this.#world = { ...world, ownSupervisors };
     this.#shell = shell;
     this.#entry = { id, instance: randomUUID(), team, pool, name, slots, lostAfterMs };
     this.#requester = { key: `agent:main:pool-${id}`, session: null, client: null, cwd: world.paths.home };
@@ -140,27 +149,34 @@ class Worker {
         `Worker "${this.#entry.name}" takes runs of the pool "${this.#entry.pool}", ${this.#entry.slots} at a time.`,
       );
       await this.#work(link);
-      await Promise.all(this.#supervised.values());
       await link.do(({ server }) => leaveWorker(this.#entry, server));
     } finally {
       stopReconciling();
+      this.#isOver = true;
+      await Promise.all(this.#supervised.values());
       forgetEnd();
       db.close();
     }
   }
 
   /** Begins to supervise a turn of a run that this worker has taken; whether it is one. */
-  #supervises({ runId, number }: { readonly runId: string; readonly number: number }): boolean {
+  #supervise({ runId, number }: TurnKey): boolean {
     const pool = this.#db && getRun(runId, this.#db)?.run.pool;
     if (pool?.kind !== 'served' || pool.worker !== this.#entry.id) return false;
-    const name = `${runId} ${number}`;
+    const name = nameOf({ runId, number });
     if (this.#supervised.has(name)) return true;
-    // It ends when it is stopped: this process is told to end in its own way.
-    const host = { isOver: () => false, loadAway: async () => beginAwayTurn };
+    const host = { isOver: () => this.#isOver, loadAway: async () => beginAwayTurn };
     const done = supervise(runId, number, this.#world, host).then(() => void this.#supervised.delete(name));
     this.#supervised.set(name, done);
     void noteRelease(runId, this.#world);
     return true;
+  }
+
+  /** A supervisor that failed has ended; the turn is still this process'. */
+  #hasLeft({ owner, ...turn }: TurnKey & { readonly owner: ProcessIdentity | null }): boolean {
+    const { pid, start, boot } = this.#self;
+    const isOurs = owner?.pid === pid && owner.start === start && owner.boot === boot;
+    return isOurs && !this.#supervised.has(nameOf(turn));
   }
 
   #end(): void {

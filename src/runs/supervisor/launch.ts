@@ -7,6 +7,7 @@ import { addUsage } from '../../clients/reading.ts';
 import { FOR_COMMANDS } from '../../clients/route.ts';
 import type { McpServer } from '../../clients/tools.ts';
 import type { Exit, ProcessIdentity } from '../../system/process-identity.ts';
+import { readTextFile } from '../../system/runtime-bun.ts';
 import { turnPermissions } from '../model/permissions.ts';
 import { isAway } from '../model/pool-role.ts';
 import { EXPLORE_TOOL } from '../model/profile.ts';
@@ -72,7 +73,10 @@ export async function launchAway(
   const { turn, supervision } = row;
   const { world } = supervision;
   const loading = supervision.loadAway();
-  const { prompt, session } = await saidTo(run, row);
+  // Once begun, it is what was asked for: nothing is told anew.
+  const told = hasBegun ? readTextFile(files.prompt) : undefined;
+  const { prompt, session } =
+    told === undefined ? await saidTo(run, row) : { prompt: told, session: sessionAsked(row, run) };
   const spec = specOf(run, {
     prompt,
     session: session.kind === 'new' ? 'new' : 'goes on',
@@ -85,7 +89,8 @@ export async function launchAway(
     if (isStoppedBefore(row)) return undefined;
   }
   const onTrouble = (words: string) => supervision.note(row.turn, 'waiting', words);
-  const away = beginAwayTurn({ run, number: turn.number, spec, world, onTrouble });
+  const askedAtMs = hasBegun ? turn.launchedAtMs : null;
+  const away = beginAwayTurn({ run, number: turn.number, spec, askedAtMs, world, onTrouble });
   supervision.checkpoint('after-start');
   const exited = away.ended.then(
     ({ exit, outcome }): Exit => exit ?? { code: outcome === 'success' ? 0 : 1, signal: null },
@@ -112,13 +117,18 @@ type Said = { readonly prompt: string; readonly session: TurnSession };
 /** What the client is told, and in which session. @throws Error when there is none to go on with */
 async function saidTo(run: Run, row: TurnRow): Promise<Said> {
   const { turn, supervision } = row;
-  const session = sessionOf(turn, run);
-  if (session === undefined) throw new Error('there is no session of the client to go on with');
+  const session = sessionAsked(row, run);
   const isNew = session.kind === 'new';
   const prompt = isNew
     ? await firstPrompt(toldSoFar(run, row), supervision.settings, supervision.world)
     : turn.message;
   return { prompt, session };
+}
+
+function sessionAsked({ turn }: TurnRow, run: Run): TurnSession {
+  const session = sessionOf(turn, run);
+  if (session === undefined) throw new Error('there is no session of the client to go on with');
+  return session;
 }
 
 function commandHere(run: Run, { prompt, session }: Said, { turn, supervision }: TurnRow, files: TurnFiles) {

@@ -27,7 +27,7 @@ import {
   usageBefore,
   type Working,
 } from './launch.ts';
-import { type TurnEffects, turnEffects } from './turn-effects.ts';
+import { SHUT_DOWN, type TurnEffects, turnEffects } from './turn-effects.ts';
 import { NotOurs, type TurnRow } from './turn-row.ts';
 import { AFTER_RESULT_MS, OUTPUT_BYTES_MAX, TurnWatch } from './turn-watch.ts';
 
@@ -111,6 +111,11 @@ async function begin(one: Try, found: Turn | undefined): Promise<TurnEnd> {
   const { row, effects, files } = one;
   const { run } = effects;
   const hasBegun = found !== undefined;
+  if (!hasBegun && row.supervision.isShuttingDown() && row.turn.stop === null) {
+    if (isAway(run)) throw new NotOurs('the next supervisor begins it');
+    const stop = { ...SHUT_DOWN, atMs: row.supervision.nowMs() };
+    row.change((now) => ({ stop: now.stop ?? stop }));
+  }
   if (row.turn.stop !== null && !hasBegun) return without('stopped before it started', one);
   if (hasBegun) row.supervision.note(found, 'taken over', 'on another machine');
   let launched: Awaited<ReturnType<typeof launchTurn>>;
@@ -166,6 +171,9 @@ async function watch(client: Working, one: Try): Promise<TurnEnd> {
     const over = stop === null && conclusion.outcome !== 'success' ? effects.overLimit() : undefined;
     const limited = over === undefined ? stop : enterStop({ reason: 'limit', by: over }, one);
     return ended({ conclusion, exit, stop: limited, there }, true, one);
+  } catch (error) {
+    if (client.away !== null && !(error instanceof NotOurs)) await endAway(client.away);
+    throw error;
   } finally {
     output.close();
   }

@@ -43,7 +43,8 @@ export async function superviseProcess(
     });
     orLogged(runId, world.paths, () => prepare(runId, world));
     const isWorkerGone = orLogged(runId, world.paths, () => workerWatch(runId, world.paths));
-    const isOver = () => isShuttingDown || isWorkerGone?.() === true;
+    if (isWorkerGone === undefined) process.exit(1); // The next one tries it again.
+    const isOver = () => isShuttingDown || isWorkerGone();
     const stopReconciling = reconcileRegularly(world);
     await Promise.all([
       supervise(runId, Number(turn), world, { isOver, loadAway }).finally(stopReconciling),

@@ -1,5 +1,6 @@
 import type { AgentEvent, Conclusion } from '../../clients/client.ts';
 import { turnPermissions } from '../model/permissions.ts';
+import { isAway } from '../model/pool-role.ts';
 import { limitReached, workCounter } from '../model/profile.ts';
 import type { Run } from '../model/run.ts';
 import { priced } from '../model/stats.ts';
@@ -12,10 +13,13 @@ import { refusedCalls } from '../workspace/refused-calls.ts';
 import { failureRecorder } from '../workspace/tool-failures.ts';
 import { logRunFailure, orLogged } from '../world.ts';
 import { beginsSession, isLastAnswer } from './launch.ts';
-import type { TurnRow } from './turn-row.ts';
+import { NotOurs, type TurnRow } from './turn-row.ts';
 
 /** So many warnings of a client are logged in one turn. */
 const WARNINGS_MAX = 10;
+
+/** Why a client is stopped whose supervisor has to end. */
+export const SHUT_DOWN = { reason: 'shutdown', by: 'the end of its supervisor' } as const;
 
 export type TurnEffects = ReturnType<typeof turnEffects>;
 
@@ -100,8 +104,9 @@ export function turnEffects(row: TurnRow, accepted: Run) {
     /** The turn as it is in the database; undefined if the database has not changed since the last call. */
     turnIfChanged(): Turn | undefined {
       if (supervision.isShuttingDown() && row.turn.stop === null) {
-        const by = 'the end of its supervisor';
-        const stop = { reason: 'shutdown', by, atMs: supervision.nowMs() } as const;
+        // The other machine works on: whoever supervises next is told what came of it.
+        if (isAway(run)) throw new NotOurs('the next supervisor goes on with it');
+        const stop = { ...SHUT_DOWN, atMs: supervision.nowMs() };
         return row.change((turn) => ({ stop: turn.stop ?? stop }));
       }
       const version = dataVersion(db);

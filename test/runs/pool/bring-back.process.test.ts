@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { PoolPlace } from '../../../src/runs/model/pool-role.ts';
-import { type Run, runDirectory } from '../../../src/runs/model/run.ts';
+import type { Run } from '../../../src/runs/model/run.ts';
 import { bringBack, targetFor } from '../../../src/runs/pool/bring-back.ts';
 import { temporaryHome } from '../../support/home.ts';
 import { commit, git } from './pool-home.ts';
@@ -25,7 +25,6 @@ function world() {
   const run = { id: '1a2b3c4d', cwd: repository, worktree, pool: { commit: base } } as Run & {
     pool: PoolPlace;
   };
-  mkdirSync(runDirectory(home.paths, run.id), { recursive: true });
   const here = { paths: home.paths, env: { PATH: process.env.PATH, HOME: home.path } };
   const commits = () => git(repository, 'log', '--format=%s', BRANCH, '--').trim().split('\n');
   return { home, repository, patch, run, here, commits, [Symbol.dispose]: () => home[Symbol.dispose]() };
@@ -35,7 +34,7 @@ describe('bringBack()', () => {
   test('adds the changes as one commit, and touches neither what is checked out nor the index', async () => {
     using made = world();
     const { repository, patch, run, here } = made;
-    await bringBack(patch, 1, await targetFor(1, run, here), run, here);
+    await bringBack(patch, 1, await targetFor(made.home.path, 1, run, here), run, here);
     expect(made.commits()).toEqual(['Changes of a sub-agent on another machine, turn 1', 'first']);
     expect(git(repository, 'show', `${BRANCH}:file`)).toBe('one\nand a half\ntwo\n');
     expect(readFileSync(`${repository}/file`, 'utf8')).toBe('one\ntwo\n');
@@ -45,14 +44,15 @@ describe('bringBack()', () => {
   test('adds those of a turn once, also when it is done again', async () => {
     using made = world();
     const { patch, run, here } = made;
-    for (let time = 0; time < 2; time++) await bringBack(patch, 1, await targetFor(1, run, here), run, here);
+    for (let time = 0; time < 2; time++)
+      await bringBack(patch, 1, await targetFor(made.home.path, 1, run, here), run, here);
     expect(made.commits()).toHaveLength(2);
   });
 
   test('adds them to what somebody has put into the branch meanwhile', async () => {
     using made = world();
     const { repository, patch, run, here } = made;
-    const target = await targetFor(1, run, here);
+    const target = await targetFor(made.home.path, 1, run, here);
     git(repository, 'checkout', '--quiet', '-b', BRANCH);
     writeFileSync(`${repository}/other`, 'by a person\n');
     commit(repository, 'by a person');
@@ -69,7 +69,7 @@ describe('bringBack()', () => {
     rmSync(`${repository}/file`);
     commit(repository, 'without it');
     git(repository, 'checkout', '--quiet', 'main');
-    const target = await targetFor(1, run, here);
+    const target = await targetFor(made.home.path, 1, run, here);
     await expect(bringBack(patch, 1, target, run, here)).rejects.toThrow(
       `they could not be added to the branch ${BRANCH}`,
     );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { turnFiles } from '../../../src/runs/model/run.ts';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { runDirectory, turnFiles } from '../../../src/runs/model/run.ts';
 import { isTerminal } from '../../../src/runs/model/turn.ts';
 import { readRuns } from '../../../src/runs/store/rows.ts';
 import { isAlive } from '../../../src/system/process-identity.ts';
@@ -54,6 +54,10 @@ suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`,
     expect((await asker.call('subagents', 'merge', '1')).code).toBe(0);
     expect(readFileSync(`${asker.project}/made.txt`, 'utf8')).toBe('written\n');
     expect(host.said('worker')).toContain('of ann: success');
+    expect(await asker.call('subagents', 'attach', '1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('its session is on another machine'),
+    });
     // Nothing of it stays on the server but that it was.
     const admin = await team.open('admin');
     const count = async (table: string) => (await admin.all(`SELECT count(*) AS n FROM ${table}`))[0]?.n;
@@ -61,6 +65,22 @@ suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`,
     expect(await count('self_generation.pool_output')).toBe('0');
     expect(await count('self_generation_queue.job_common')).toBe('0');
     await admin.close();
+    await end();
+  });
+
+  test('what came back is thrown away with its branch, and nothing comes of a run that changed nothing', async () => {
+    const { asker, end } = await machines();
+    const branches = () => git(asker.project, 'branch', '--list', 'subagent/*').trim();
+    await spawnOn(asker, '[[write made.txt]] [[answer made]]', '--wait');
+    expect(branches()).not.toBe('');
+    expect((await asker.call('subagents', 'discard', '1', '--yes')).code).toBe(0);
+    expect(branches()).toBe('');
+    expect((await spawnOn(asker, '[[answer looked]]', '--wait')).stdout).toContain('looked');
+    expect(branches()).toBe('');
+    const { runId = '' } = asker.turns(2)[0] ?? {};
+    expect(
+      readdirSync(runDirectory(asker.home.paths, runId)).filter((name) => /patch|index/.test(name)),
+    ).toEqual([]);
     await end();
   });
 
@@ -157,6 +177,54 @@ suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`,
     expect((await asker.call('subagents', 'diff', '1')).stdout).toContain('+++ b/kept.txt');
     expect(readFileSync(note, 'utf8').trim().split('\n')).toHaveLength(1);
     await end();
+  });
+
+  test('a supervisor that is told to end leaves the run to the next one', async () => {
+    const { asker, end } = await machines();
+    const go = `${asker.home.path}/go`;
+    await spawnOn(asker, `[[until ${go}]] [[answer it went on]]`);
+    await until('its output is here', () => asker.turns()[0]?.usage.inputTokens !== null, 60_000);
+    const pid = asker.turns()[0]?.owner?.pid ?? 0;
+    process.kill(pid, 'SIGTERM');
+    await until('it is gone', () => !isAlive(pid), 10_000);
+    expect(asker.turns()[0]).toMatchObject({ state: 'running', stop: null });
+    writeFileSync(go, '');
+    await asker.call('subagents', 'list');
+    await over(asker);
+    expect(asker.turns()).toMatchObject([{ state: 'success', result: 'it went on' }]);
+    await end();
+  });
+
+  test('a run that the server knows no more is lost, and is not asked for again', async () => {
+    const { asker, host, end } = await machines();
+    const note = `${host.home.path}/noted`;
+    await spawnOn(asker, `[[note ${note}]] [[until ${asker.home.path}/never]]`);
+    await until('its output is here', () => asker.turns()[0]?.usage.inputTokens !== null, 60_000);
+    process.kill(asker.turns()[0]?.owner?.pid ?? 0, 'SIGKILL');
+    const admin = await team.open('admin');
+    await admin.script('DELETE FROM self_generation.pool_output; DELETE FROM self_generation.pool_runs');
+    await admin.close();
+    await asker.call('subagents', 'list');
+    await over(asker);
+    expect(asker.turns()[0]).toMatchObject({ state: 'lost' });
+    expect(asker.turns()[0]?.error).toContain('the server does not know it any more');
+    expect(readFileSync(note, 'utf8').trim().split('\n')).toHaveLength(1);
+    await end();
+  });
+
+  test('a worker that has to end by an error ends the clients of its runs', async () => {
+    const { asker, host, worker } = await machines('--lost-after', '6');
+    await spawnOn(asker, `[[until ${asker.home.path}/never]]`);
+    await until('its output is here', () => asker.turns()[0]?.usage.inputTokens !== null, 60_000);
+    const admin = await team.open('admin');
+    const beat = 'FUNCTION self_generation.pool_beat(uuid, uuid)';
+    const roles = 'self_generation_member, self_generation_owner, self_generation_reviewer';
+    await admin.script(`REVOKE EXECUTE ON ${beat} FROM ${roles}`);
+    expect(await worker.exited).toBe(1);
+    expect(host.said('worker')).toContain('no right');
+    expect(host.processes()).toEqual([]);
+    await admin.script(`GRANT EXECUTE ON ${beat} TO ${roles}`);
+    await admin.close();
   });
 
   test('what is to be stopped is stopped there, also when its supervisor was killed before', async () => {
