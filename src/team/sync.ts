@@ -184,7 +184,7 @@ async function syncWith(syncing: Syncing, world: World): Promise<SyncReport> {
     const projects = place.projects.filter((project) => !moved.includes(project));
     if (projects.length === 0) continue;
     const { facts, keptBack } = writeDatabase(world.paths, (db) =>
-      outgoing(localTo({ ...place, projects }, db), sentOf(place.repository, reader, copy)),
+      outgoing(localTo({ ...place, projects }, moved, db), sentOf(place.repository, reader, copy)),
     );
     report.keptBack += keptBack.length;
     if (facts.length === 0) continue;
@@ -214,8 +214,8 @@ function take(
   report.offered = changes.offered;
 }
 
-function localTo({ repository, projects: named }: Place, db: Db): Local {
-  const projects = clonesOf(named, db);
+function localTo({ repository, projects: named }: Place, moved: readonly string[], db: Db): Local {
+  const projects = clonesOf(named, db).filter((project) => !moved.includes(project));
   return {
     ...{ repository, projects },
     lessons: localLessons(projects, db),
