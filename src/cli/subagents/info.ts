@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { handoverLine } from '../../runs/model/handover.ts';
+import { isAway } from '../../runs/model/pool-role.ts';
 import type { Profile } from '../../runs/model/profile.ts';
 import type { Run } from '../../runs/model/run.ts';
 import {
@@ -191,6 +193,8 @@ function pidWords({ state, process, owner }: Turn): string {
 function worktreeWords(listing: RunListing): string {
   const { worktree } = listing.run;
   if (worktree === null) return 'none';
+  if (isAway(listing.run) && !existsSync(worktree.path))
+    return `none, its changes are in the branch ${visibleLine(worktree.branch)}`;
   const kept = keepsWorktree(listing) ? ', kept' : '';
   return `${visibleLine(worktree.path)} (${visibleLine(worktree.branch)}${kept})`;
 }

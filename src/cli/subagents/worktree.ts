@@ -1,5 +1,6 @@
 import { reasonOf } from '../../core/guards.ts';
 import { counted } from '../../core/text.ts';
+import { isAway } from '../../runs/model/pool-role.ts';
 import type { Run } from '../../runs/model/run.ts';
 import { activeTurn } from '../../runs/requester.ts';
 import type { RunListing } from '../../runs/store/runs.ts';
@@ -97,7 +98,10 @@ async function remove(here: RunsHere, { yes }: DiscardFlags, listing: RunListing
     return complain(reasonOf(error), EXIT.failed, here);
   }
   const { id: runId, number, worktree } = run;
-  const said = visibleLine(`Discarded the worktree of #${number}: ${path}, branch ${branch}.`);
+  const what = isAway(run)
+    ? `the changes of #${number}: branch ${branch}`
+    : `the worktree of #${number}: ${path}, branch ${branch}`;
+  const said = visibleLine(`Discarded ${what}.`);
   answer({ runId, number, status: 'discarded', worktree }, `${said}\n`, here);
 }
 

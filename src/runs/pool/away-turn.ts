@@ -70,8 +70,10 @@ async function comeToEnd(asked: AskedTurn, signals: Signals): Promise<AwayEnding
     return await concluded(state, files, asked, look);
   } catch (error) {
     // Nobody will have what comes of it.
-    if (progress.hasAsked)
-      await Promise.race([link.do(({ server }) => stopAway(waiting.id, server)), sleep(STOP_MS)]);
+    if (progress.hasAsked) {
+      const stopped = link.do(({ server }) => stopAway(waiting.id, server)).catch(() => {});
+      await Promise.race([stopped, sleep(STOP_MS)]);
+    }
     throw error;
   } finally {
     void link.close().catch((error) => logRunFailure(run.id, error, world.paths));

@@ -87,6 +87,7 @@ export async function launchAway(
   if (!hasBegun) {
     writeClientFiles(files, { stdin: prompt, files: {}, keeps: [] });
     if (isStoppedBefore(row)) return undefined;
+    supervision.note(row.turn, 'asked', `the pool "${run.pool.pool}"`);
   }
   const onTrouble = (words: string) => supervision.note(row.turn, 'waiting', words);
   const askedAtMs = hasBegun ? turn.launchedAtMs : null;
@@ -167,8 +168,7 @@ export function enterStart(row: TurnRow, run: Run, client: Pick<Working, 'identi
     now.state === 'starting' ? { ...started, state: 'running' } : started,
   );
   if (error !== undefined) supervision.note(turn, 'not stored', String(error));
-  const where = client.identity === null ? 'on another machine' : `process ${client.identity.pid}`;
-  if (isOwn) supervision.note(turn, 'started', where);
+  if (isOwn && client.identity !== null) supervision.note(turn, 'started', `process ${client.identity.pid}`);
 }
 
 /** How long the turn's client may run, in milliseconds; 0: as long as it takes. */

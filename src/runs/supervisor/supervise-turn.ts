@@ -117,7 +117,7 @@ async function begin(one: Try, found: Turn | undefined): Promise<TurnEnd> {
     row.change((now) => ({ stop: now.stop ?? stop }));
   }
   if (row.turn.stop !== null && !hasBegun) return without('stopped before it started', one);
-  if (hasBegun) row.supervision.note(found, 'taken over', 'on another machine');
+  if (hasBegun) row.supervision.note(found, 'taken over', 'on its way in the pool');
   let launched: Awaited<ReturnType<typeof launchTurn>>;
   try {
     launched = await (worksAway(run) ? launchAway(row, run, files, hasBegun) : launchTurn(row, run, files));
