@@ -9,8 +9,6 @@ export type AskedTurn = {
   readonly run: Away;
   readonly number: number;
   readonly spec: PoolSpec;
-  /** When a supervisor before this one asked for it; null: none has. */
-  readonly askedAtMs: number | null;
   readonly world: RunsWorld;
   /** Told when the server cannot be reached, once until it is back. */
   readonly onTrouble: (words: string) => void;

@@ -1,4 +1,13 @@
-import { closeSync, fdatasyncSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fdatasyncSync,
+  openSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/guards.ts';
 import { connectServer } from '../../database/postgres.ts';
@@ -53,13 +62,12 @@ async function comeToEnd(asked: AskedTurn, signals: Signals): Promise<AwayEnding
   const { run, number, spec, world } = asked;
   const membership = readMembership(world.paths);
   if (membership === undefined) throw new Error('you are in no team any more');
-  const progress = { hasAsked: asked.askedAtMs !== null };
-  const link = linkFor(membership, () => progress.hasAsked, asked, signals);
   const files = turnFiles(world.paths, run.id, number);
+  const hasAsked = () => existsSync(askedMark(files));
+  const link = linkFor(membership, hasAsked, asked, signals);
   const waiting: Waiting = { id: poolRunId({ runId: run.id, number }, spec), files, link, signals };
   try {
     if (!(await isStillThere(waiting, asked))) await ask(waiting, membership.team, asked);
-    progress.hasAsked = true;
     void stopLeftBehind(link, world).catch((error) => logRunFailure(run.id, error, world.paths));
     let looked: ReturnType<Look> | undefined;
     const look = () => {
@@ -70,7 +78,7 @@ async function comeToEnd(asked: AskedTurn, signals: Signals): Promise<AwayEnding
     return await concluded(state, files, asked, look);
   } catch (error) {
     // Nobody will have what comes of it.
-    if (progress.hasAsked) {
+    if (hasAsked()) {
       const stopped = link.do(({ server }) => stopAway(waiting.id, server)).catch(() => {});
       await Promise.race([stopped, sleep(STOP_MS)]);
     }
@@ -98,12 +106,15 @@ function linkFor(
  * Whether the server has the turn that an earlier supervisor asked for. One that was killed just before it asked is followed by
  * asking. @throws Error when it knows it no more: it may have been done, and is not done again by itself
  */
-async function isStillThere({ id, files, link }: Waiting, { askedAtMs, world }: AskedTurn): Promise<boolean> {
-  if (askedAtMs === null) return false;
+async function isStillThere({ id, files, link }: Waiting, { world }: AskedTurn): Promise<boolean> {
+  const mark = statSync(askedMark(files), { throwIfNoEntry: false });
+  if (mark === undefined) return false;
   const nothing = { out: 0, err: 0, patch: 0 };
   if ((await link.do(({ server }) => readAway(id, nothing, server))) !== undefined) return true;
-  const hasOutput = [files.output, files.errors].some((path) => statSync(path).size > 0);
-  if (hasOutput || world.now().getTime() - askedAtMs > ASK_AGAIN_MS) throw new Gone();
+  const hasOutput = [files.output, files.errors].some(
+    (path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0,
+  );
+  if (hasOutput || world.now().getTime() - mark.mtimeMs > ASK_AGAIN_MS) throw new Gone();
   return false;
 }
 
@@ -113,10 +124,16 @@ class Gone extends Error {
   }
 }
 
-function ask({ id, link }: Waiting, team: string, { run, number, spec }: AskedTurn): Promise<void> {
+/** There once the turn may have been asked for. */
+const askedMark = ({ home }: TurnFiles) => `${home}/asked`;
+
+function ask({ id, files, link }: Waiting, team: string, { run, number, spec }: AskedTurn): Promise<void> {
   const { session } = spec;
   const asked = { id, team, pool: run.pool.pool, origin: run.id, turn: number, session, spec };
-  return link.do(({ server }) => askFor(asked, server));
+  return link.do(({ server }) => {
+    if (!existsSync(askedMark(files))) writeFileSync(askedMark(files), '', { mode: 0o600 });
+    return askFor(asked, server);
+  });
 }
 
 /** Where the changes come: looked for while the other machine works, once. */
@@ -156,6 +173,7 @@ async function follow({ id, files, link, signals }: Waiting, look: Look): Promis
 export function arriving(path: string) {
   const handle = openSync(path, 'a', 0o600);
   let bytes = statSync(path).size;
+  if (bytes > 0) fdatasyncSync(handle); // Who wrote it may have been killed before this.
   let safe = bytes;
   return {
     bytes: () => bytes,
@@ -218,8 +236,17 @@ async function changesHere(
       `its changes are in the branch ${branch}: "subagents diff ${run.number}" shows them, "merge" takes them over`,
     ];
   } catch (error) {
-    renameSync(arrived, files.patch);
-    return [`its changes are kept as ${files.patch}: ${reasonOf(error)}`];
+    return [keptAs(files.patch, arrived, reasonOf(error))];
+  }
+}
+
+/** Keeps the changes beside the run's files; says so, and why. */
+function keptAs(patch: string, arrived: string, why: string): string {
+  try {
+    if (!existsSync(patch)) copyFileSync(arrived, patch);
+    return `its changes are kept as ${patch}: ${why}`;
+  } catch (error) {
+    return `its changes could not be kept as ${patch}: ${reasonOf(error)}; ${why}`;
   }
 }
 

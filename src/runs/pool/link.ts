@@ -118,9 +118,9 @@ class NotOpened extends Error {
 /** Nobody waits for the answer any more. */
 export class Closed extends Error {}
 
-/** Connection failures, a server that stops or starts, one without a free connection: all of that passes. */
+/** Connection failures, a server that stops or starts or has no free connection, waits for others: all of that passes. */
 const PASSING =
-  /^(?:08...|57P0[123]|53[1234]00|25P03|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
+  /^(?:08...|40001|40P01|55P03|57014|57P0[123]|53[1234]00|25P03|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 const CUT =
   /the connection was cut|does not answer in time|Client has encountered a connection error|not queryable/;
 

@@ -9,14 +9,14 @@ import { readTextFile } from '../../system/runtime-bun.ts';
 import { openTeamServer, readMembership } from '../../team/membership.ts';
 import { noteRelease } from '../client-release.ts';
 import type { Requester } from '../model/run.ts';
-import { reconcileRegularly } from '../reconcile.ts';
+import { reconcile, reconcileRegularly } from '../reconcile.ts';
 import { stopRuns } from '../stop.ts';
 import { openRunsDb } from '../store/rows.ts';
 import { getRun } from '../store/runs.ts';
 import { supervise } from '../supervisor/supervise.ts';
 import type { RunsWorld } from '../world.ts';
 import { beginAwayTurn } from './away-turn.ts';
-import { Link } from './link.ts';
+import { Closed, Link } from './link.ts';
 import { openQueue, type PoolQueue } from './queue.ts';
 import { type GivenUp, serveRun } from './serve-run.ts';
 import {
@@ -104,6 +104,7 @@ class Worker {
   /** Nothing is worked for any more: what still runs is stopped. */
   #isOver = false;
   #db: Sqlite | undefined;
+  #link: Link<PoolQueue> | undefined;
   #entry: WorkerEntry;
   #queue = '';
   #orders: 'take' | 'no more' | 'stop' = 'take';
@@ -141,6 +142,7 @@ class Worker {
     const stopReconciling = reconcileRegularly(this.#world);
     const db = openRunsDb(this.#world.paths);
     this.#db = db;
+    this.#link = link;
     try {
       // What an earlier process of this worker left is nobody's any more.
       await stopRuns({ kind: 'project' }, this.#requester, 'the worker, which was started anew', this.#world);
@@ -150,10 +152,13 @@ class Worker {
       );
       await this.#work(link);
       await link.do(({ server }) => leaveWorker(this.#entry, server));
+    } catch (error) {
+      if (!(error instanceof Closed)) throw error;
     } finally {
       stopReconciling();
       this.#isOver = true;
-      await Promise.all(this.#supervised.values());
+      reconcile(this.#world); // What was left by a supervisor that failed is begun again, to be ended.
+      while (this.#supervised.size > 0) await Promise.all(this.#supervised.values());
       forgetEnd();
       db.close();
     }
@@ -182,8 +187,13 @@ class Worker {
   #end(): void {
     this.#orders = this.#orders === 'take' ? 'no more' : 'stop';
     const left = this.#running.size;
-    if (this.#orders === 'stop') for (const { giveUp } of this.#running.values()) giveUp('shutdown');
-    else if (left > 0) this.#shell.say(`No more is taken. It ends after ${left} runs; once more stops them.`);
+    if (this.#orders === 'stop') {
+      this.#isOver = true;
+      for (const { giveUp } of this.#running.values()) giveUp('shutdown');
+      // Nobody waits for a server that is away.
+      if (this.#link?.isAway) void this.#link.close();
+    } else if (left > 0)
+      this.#shell.say(`No more is taken. It ends after ${left} runs; once more stops them.`);
     this.#look();
   }
 

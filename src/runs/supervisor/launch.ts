@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { bringLogin, userOf } from '../../clients/agent-login.ts';
 import { type TurnSession, turnCommand } from '../../clients/client.ts';
 import { type LiveClient, launchClient, writeClientFiles } from '../../clients/client-process.ts';
@@ -84,14 +85,14 @@ export async function launchAway(
     budgetUsd: usdFor(turn, run, supervision),
   });
   const beginAwayTurn = await loading;
-  if (!hasBegun) {
+  if (hasBegun) mkdirSync(files.home, { recursive: true, mode: 0o700 });
+  else {
     writeClientFiles(files, { stdin: prompt, files: {}, keeps: [] });
     if (isStoppedBefore(row)) return undefined;
     supervision.note(row.turn, 'asked', `the pool "${run.pool.pool}"`);
   }
   const onTrouble = (words: string) => supervision.note(row.turn, 'waiting', words);
-  const askedAtMs = hasBegun ? turn.launchedAtMs : null;
-  const away = beginAwayTurn({ run, number: turn.number, spec, askedAtMs, world, onTrouble });
+  const away = beginAwayTurn({ run, number: turn.number, spec, world, onTrouble });
   supervision.checkpoint('after-start');
   const exited = away.ended.then(
     ({ exit, outcome }): Exit => exit ?? { code: outcome === 'success' ? 0 : 1, signal: null },

@@ -101,8 +101,9 @@ async function comeToEnd(row: TurnRow, run: Run, found: Turn | undefined): Promi
   const one: Try = { row, files, effects: turnEffects(row, run), notes: [] };
   const ending = found === undefined || isAway(run) ? begin(one, found) : goOn(found, one);
   const end = await ending.finally(() => one.effects.end());
-  // Not when this throws: a client that still runs for another supervisor needs it.
-  rmSync(files.home, { recursive: true, force: true });
+  // Not when this throws: a client that still runs for another supervisor needs it. What came from another machine is not
+  // there again, so it stays until the end is stored.
+  if (!isAway(end.run)) rmSync(files.home, { recursive: true, force: true });
   return end;
 }
 

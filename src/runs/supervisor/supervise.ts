@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endLeftClient } from '../../clients/client-process.ts';
 import { reasonOf } from '../../core/guards.ts';
@@ -152,10 +153,17 @@ async function endTurnAndAnnounce(row: TurnRow, end: TurnEnd): Promise<Turn | un
     return appendTurn({ ...asked, session: ended.session, nowMs: supervision.nowMs() }, db);
   });
   supervision.checkpoint('after-end');
+  if (isAway(end.run)) removeHome(turn, world);
   supervision.note(turn, 'ended', describe(ending));
   if (end.run.part === null) markInbox(end.run.requester.key, world.paths);
   supervision.checkpoint('after-mark');
   return step;
+}
+
+function removeHome({ runId, number }: Turn, { paths }: RunsWorld): void {
+  orLogged(runId, paths, () =>
+    rmSync(turnFiles(paths, runId, number).home, { recursive: true, force: true }),
+  );
 }
 
 /** Ends an announce step and rewords the announcement by it in one transaction. */

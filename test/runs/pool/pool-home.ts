@@ -128,6 +128,19 @@ function poolHome(login: string, settings: object, server: TestServer, remote: s
     });
   /** The living processes of this home. */
   const processes = () => withMarker({ name: 'HOME', value: home.path });
+  const callWith = async (variables: Record<string, string>, words: readonly string[]) => {
+    const child = Bun.spawn([BINARY, ...words], {
+      env: { ...env, ...variables },
+      cwd: project,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [stdout, stderr, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    return { code, stdout, stderr };
+  };
   return {
     home,
     project,
@@ -142,19 +155,8 @@ function poolHome(login: string, settings: object, server: TestServer, remote: s
       }) ?? [],
     said: (word: string) => `${read(`${home.path}/out-${word}`)}${read(`${home.path}/err-${word}`)}`,
     /** Calls the program to its end. */
-    call: async (...words: readonly string[]) => {
-      const child = Bun.spawn([BINARY, ...words], {
-        env,
-        cwd: project,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      const [stdout, stderr, code] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-        child.exited,
-      ]);
-      return { code, stdout, stderr };
-    },
+    call: (...words: readonly string[]) => callWith({}, words),
+    callWith,
     end: async () => {
       await until('everything of a home is gone', () => {
         const living = processes();

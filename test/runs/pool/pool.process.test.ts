@@ -179,6 +179,45 @@ suite(`a pool${NO_POSTGRES === undefined ? '' : ` (left out: ${NO_POSTGRES})`}`,
     await end();
   });
 
+  test('a worker that is told twice to end does so also while the server is away', async () => {
+    const { asker, host, worker } = await machines();
+    await spawnOn(asker, `[[until ${asker.home.path}/never]]`);
+    await until('its output is here', () => asker.turns()[0]?.usage.inputTokens !== null, 60_000);
+    await team.server.kill();
+    await until('it is told', () => host.said('worker').includes('Runs go on'), 60_000);
+    worker.kill('SIGTERM');
+    await until('it says so', () => host.said('worker').includes('No more is taken'), 60_000);
+    worker.kill('SIGTERM');
+    expect(await worker.exited).toBe(0);
+    expect(host.processes()).toEqual([]);
+    await team.server.start();
+    await asker.call('subagents', 'stop', 'all');
+  });
+
+  test('what has come is there for the next supervisor until the end is stored', async () => {
+    const { asker, end } = await machines();
+    const go = `${asker.home.path}/go`;
+    const spawned = await asker.callWith({ SELF_GENERATION_CRASH_AT: 'before-end' }, [
+      ...['subagents', 'spawn', '--on', 'build', '--permissions', 'all'],
+      `[[write kept.txt]] [[until ${go}]] [[answer it is there]]`,
+    ]);
+    expect(spawned.code).toBe(0);
+    await until('its output is here', () => asker.turns()[0]?.usage.inputTokens !== null, 60_000);
+    const pid = asker.turns()[0]?.owner?.pid ?? 0;
+    writeFileSync(go, '');
+    await until('it was killed', () => !isAlive(pid), 60_000);
+    expect(asker.turns()[0]).toMatchObject({ state: 'running' });
+    await asker.call('subagents', 'list');
+    await over(asker);
+    expect(asker.turns()).toMatchObject([{ state: 'success', result: 'it is there' }]);
+    expect((await asker.call('subagents', 'diff', '1')).stdout).toContain('+++ b/kept.txt');
+    const { runId = '' } = asker.turns()[0] ?? {};
+    expect(readdirSync(runDirectory(asker.home.paths, runId)).sort()).toEqual([
+      ...['turn-1.jsonl', 'turn-1.prompt', 'turn-1.stderr'],
+    ]);
+    await end();
+  });
+
   test('a supervisor that is told to end leaves the run to the next one', async () => {
     const { asker, end } = await machines();
     const go = `${asker.home.path}/go`;
