@@ -5,7 +5,8 @@ import { appendToLog } from '../system/failure-log.ts';
 import { currentDirectory, type ProcessIdentity, RUN_VARIABLE } from '../system/process-identity.ts';
 import { isSetAbove } from '../system/processes.ts';
 
-type TurnKey = { readonly runId: string; readonly number: number };
+/** A turn by its run and number. */
+export type TurnKey = { readonly runId: string; readonly number: number };
 
 /** The process and its environment, as far as background runs depend on them. */
 export type RunsWorld = {

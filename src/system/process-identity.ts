@@ -60,6 +60,11 @@ export function becomeLongLived(): void {
   process.umask(PRIVATE_UMASK);
 }
 
+/** Whether these name the same process, which may have ended. */
+export function isSameIdentity(one: ProcessIdentity | null, other: ProcessIdentity): boolean {
+  return one !== null && one.pid === other.pid && one.start === other.start && one.boot === other.boot;
+}
+
 /** What Linux says of a process in `/proc/<pid>/stat`. */
 export type ProcessStat = {
   readonly parent: number;

@@ -153,7 +153,7 @@ export type TurnFiles = {
   readonly home: string;
   /** The directory that all turns share; removed when the run is archived. */
   readonly kept: string;
-  /** The changes that came back from another machine. */
+  /** The changes that came back from another machine and could not be added to the run's branch. */
   readonly patch: string;
   /** In the environment of all its processes; no other turn on this machine has the same. */
   readonly mark: string;

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { reasonOf } from '../../core/guards.ts';
-import type { PoolPlace } from '../model/pool-role.ts';
-import type { Run, Worktree } from '../model/run.ts';
+import type { Worktree } from '../model/run.ts';
 import { withRuns } from '../store/rows.ts';
 import { changeRun } from '../store/runs.ts';
 import { type Git, gitIn, said } from '../workspace/git.ts';
 import { branchOf, repositoryWith } from '../workspace/worktree.ts';
 import type { RunsWorld } from '../world.ts';
+import type { Away } from './spec.ts';
 
 /**
  * What a run has changed on another machine, as a commit in a branch of its own here. Nothing is checked out for that: it takes
@@ -31,7 +31,6 @@ export type Target = {
   readonly index: string;
 };
 
-type Away = Run & { readonly pool: PoolPlace };
 type Here = Pick<RunsWorld, 'paths' | 'env'>;
 
 /**

@@ -4,7 +4,7 @@ import { connectServer } from '../../database/postgres.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { tryProcessLock } from '../../hooks/store/use-database.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../../system/atomic-file.ts';
-import { identityNow, type ProcessIdentity } from '../../system/process-identity.ts';
+import { identityNow, isSameIdentity, type ProcessIdentity } from '../../system/process-identity.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
 import { openTeamServer, readMembership } from '../../team/membership.ts';
 import { noteRelease } from '../client-release.ts';
@@ -14,7 +14,7 @@ import { stopRuns } from '../stop.ts';
 import { openRunsDb } from '../store/rows.ts';
 import { getRun } from '../store/runs.ts';
 import { supervise } from '../supervisor/supervise.ts';
-import type { RunsWorld } from '../world.ts';
+import type { RunsWorld, TurnKey } from '../world.ts';
 import { beginAwayTurn } from './away-turn.ts';
 import { Closed, Link } from './link.ts';
 import { openQueue, type PoolQueue } from './queue.ts';
@@ -85,7 +85,6 @@ function ownId(file: string): string {
   return id;
 }
 
-type TurnKey = { readonly runId: string; readonly number: number };
 const nameOf = ({ runId, number }: TurnKey) => `${runId} ${number}`;
 
 class Worker {
@@ -101,12 +100,10 @@ class Worker {
   /** The turns that this process supervises. */
   readonly #supervised = new Map<string, Promise<void>>();
   readonly #self = identityNow(process.pid);
-  /** Nothing is worked for any more: what still runs is stopped. */
-  #isOver = false;
   #db: Sqlite | undefined;
-  #link: Link<PoolQueue> | undefined;
   #entry: WorkerEntry;
   #queue = '';
+  /** `stop`: nothing is worked for any more, and what still runs is stopped. */
   #orders: 'take' | 'no more' | 'stop' = 'take';
   #hasNews = false;
   /** One of its runs is to be stopped, or a message waits for it. */
@@ -138,11 +135,10 @@ class Worker {
 
   async run(link: Link<PoolQueue>): Promise<void> {
     const { say, onEnd } = this.#shell;
-    const forgetEnd = onEnd(() => this.#end());
+    const forgetEnd = onEnd(() => this.#end(link));
     const stopReconciling = reconcileRegularly(this.#world);
     const db = openRunsDb(this.#world.paths);
     this.#db = db;
-    this.#link = link;
     try {
       // What an earlier process of this worker left is nobody's any more.
       await stopRuns({ kind: 'project' }, this.#requester, 'the worker, which was started anew', this.#world);
@@ -156,7 +152,7 @@ class Worker {
       if (!(error instanceof Closed)) throw error;
     } finally {
       stopReconciling();
-      this.#isOver = true;
+      this.#orders = 'stop';
       reconcile(this.#world); // What was left by a supervisor that failed is begun again, to be ended.
       while (this.#supervised.size > 0) await Promise.all(this.#supervised.values());
       forgetEnd();
@@ -170,7 +166,7 @@ class Worker {
     if (pool?.kind !== 'served' || pool.worker !== this.#entry.id) return false;
     const name = nameOf({ runId, number });
     if (this.#supervised.has(name)) return true;
-    const host = { isOver: () => this.#isOver, loadAway: async () => beginAwayTurn };
+    const host = { isOver: () => this.#orders === 'stop', loadAway: async () => beginAwayTurn };
     const done = supervise(runId, number, this.#world, host).then(() => void this.#supervised.delete(name));
     this.#supervised.set(name, done);
     void noteRelease(runId, this.#world);
@@ -179,19 +175,16 @@ class Worker {
 
   /** A supervisor that failed has ended; the turn is still this process'. */
   #hasLeft({ owner, ...turn }: TurnKey & { readonly owner: ProcessIdentity | null }): boolean {
-    const { pid, start, boot } = this.#self;
-    const isOurs = owner?.pid === pid && owner.start === start && owner.boot === boot;
-    return isOurs && !this.#supervised.has(nameOf(turn));
+    return isSameIdentity(owner, this.#self) && !this.#supervised.has(nameOf(turn));
   }
 
-  #end(): void {
+  #end(link: Link<PoolQueue>): void {
     this.#orders = this.#orders === 'take' ? 'no more' : 'stop';
     const left = this.#running.size;
     if (this.#orders === 'stop') {
-      this.#isOver = true;
       for (const { giveUp } of this.#running.values()) giveUp('shutdown');
       // Nobody waits for a server that is away.
-      if (this.#link?.isAway) void this.#link.close();
+      if (link.isAway) void link.close();
     } else if (left > 0)
       this.#shell.say(`No more is taken. It ends after ${left} runs; once more stops them.`);
     this.#look();

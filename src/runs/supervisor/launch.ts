@@ -43,7 +43,9 @@ export async function launchTurn(
   const { world } = supervision;
   const run = await withWorktree(accepted, supervision);
   supervision.checkpoint('after-place');
-  const { command, user } = commandHere(run, await saidTo(run, row), row, files);
+  const session = sessionOrThrow(row, run);
+  const said = { session, prompt: await promptFor(run, session, row) };
+  const { command, user } = commandHere(run, said, row, files);
   writeClientFiles(files, command);
   bringLogin(run.client, userOf(run, world.env), files.home);
   if (isStoppedBefore(row)) return undefined;
@@ -76,8 +78,8 @@ export async function launchAway(
   const loading = supervision.loadAway();
   // Once begun, it is what was asked for: nothing is told anew.
   const told = hasBegun ? readTextFile(files.prompt) : undefined;
-  const { prompt, session } =
-    told === undefined ? await saidTo(run, row) : { prompt: told, session: sessionAsked(row, run) };
+  const session = sessionOrThrow(row, run);
+  const prompt = told ?? (await promptFor(run, session, row));
   const spec = specOf(run, {
     prompt,
     session: session.kind === 'new' ? 'new' : 'goes on',
@@ -116,18 +118,13 @@ function isStoppedBefore(row: TurnRow): boolean {
 
 type Said = { readonly prompt: string; readonly session: TurnSession };
 
-/** What the client is told, and in which session. @throws Error when there is none to go on with */
-async function saidTo(run: Run, row: TurnRow): Promise<Said> {
-  const { turn, supervision } = row;
-  const session = sessionAsked(row, run);
-  const isNew = session.kind === 'new';
-  const prompt = isNew
-    ? await firstPrompt(toldSoFar(run, row), supervision.settings, supervision.world)
-    : turn.message;
-  return { prompt, session };
+/** What the client is told: in a session that goes on, the message alone. */
+async function promptFor(run: Run, session: TurnSession, row: TurnRow): Promise<string> {
+  const { settings, world } = row.supervision;
+  return session.kind === 'new' ? await firstPrompt(toldSoFar(run, row), settings, world) : row.turn.message;
 }
 
-function sessionAsked({ turn }: TurnRow, run: Run): TurnSession {
+function sessionOrThrow({ turn }: TurnRow, run: Run): TurnSession {
   const session = sessionOf(turn, run);
   if (session === undefined) throw new Error('there is no session of the client to go on with');
   return session;

@@ -1,14 +1,20 @@
 import { redactSecrets } from '../../core/redact.ts';
 import type { Sqlite } from '../../database/sqlite.ts';
 import { loadRunSettings } from '../../settings/run-settings.ts';
-import { identityNow, isGone, isJudged, type ProcessIdentity } from '../../system/process-identity.ts';
+import {
+  identityNow,
+  isGone,
+  isJudged,
+  isSameIdentity,
+  type ProcessIdentity,
+} from '../../system/process-identity.ts';
 import type { Run } from '../model/run.ts';
 import { isTerminal, type Turn } from '../model/turn.ts';
 import type { BeginAwayTurn } from '../pool/away-ending.ts';
 import { sharesOf } from '../store/limits.ts';
 import { addRunEvent } from '../store/rows.ts';
 import { changeTurn, getTurn, type TurnChanges } from '../store/turns.ts';
-import { checkpoint, orLogged, type RunsWorld } from '../world.ts';
+import { checkpoint, orLogged, type RunsWorld, type TurnKey } from '../world.ts';
 
 export type Supervision = ReturnType<typeof supervisionOf>;
 
@@ -37,8 +43,6 @@ export function supervisionOf(
     sharesOf: (run: Run, turn: Turn) => sharesOf({ run, turn, nowMs: nowMs() }, settings.budget, db),
   };
 }
-
-type TurnKey = Pick<Turn, 'runId' | 'number'>;
 
 /** The turn has ended, or another supervisor has taken it over. */
 export class NotOurs extends Error {}
@@ -80,7 +84,7 @@ export class TurnRow {
   /** Reads what others have changed: a stop. @throws NotOurs */
   refresh(): Turn {
     const turn = getTurn(this.#turn.runId, this.#turn.number, this.supervision.db);
-    if (turn === undefined || isTerminal(turn.state) || !isSame(turn.owner, this.supervision.self))
+    if (turn === undefined || isTerminal(turn.state) || !isSameIdentity(turn.owner, this.supervision.self))
       throw new NotOurs(`Turn ${this.#turn.number} of run "${this.#turn.runId}" is not ours any more`);
     this.#turn = turn;
     return turn;
@@ -123,9 +127,5 @@ type Changes = (turn: Turn) => TurnChanges;
 /** Also true for a client in another namespace of process ids, which can only be seen from there. */
 function isSupervised({ owner, process }: Turn, by: ProcessIdentity): boolean {
   if (process !== null && !isJudged(process)) return true;
-  return owner !== null && !isSame(owner, by) && !isGone(owner);
-}
-
-function isSame(one: ProcessIdentity | null, other: ProcessIdentity): boolean {
-  return one !== null && one.pid === other.pid && one.start === other.start && one.boot === other.boot;
+  return owner !== null && !isSameIdentity(owner, by) && !isGone(owner);
 }
