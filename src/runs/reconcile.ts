@@ -20,10 +20,10 @@ import { activeLiveness, type TurnLiveness } from './store/turns.ts';
 import { checkpoint, isInsideRun, logRunFailure, orLogged, ownProgram, type RunsWorld } from './world.ts';
 
 /** How long a supervisor may take to take over the turn that was claimed for it. */
-const TAKE_OVER_MS = 3000;
+const TAKE_OVER_MS = 2000;
 /** So long an orchestration in a container may do something beside its turns, as with git. */
 const UNSEEN_MS = 600_000;
-/** How often each process that lives for a while reconciles: with the time above a supervisor that died is replaced within five seconds. */
+/** How often each process that lives for a while reconciles: with the time above, and that of a start, a supervisor that died is replaced within five seconds. */
 export const RECONCILE_EVERY_MS = 2000;
 
 /** reconcile(), and archives runs that are due. Never throws: failures are in logs/runs.log. */
