@@ -88,6 +88,9 @@ test('what differs from one time to the next is masked', () => {
 test('what messages about one rule share', () => {
   expect(sharedWords(['Expect Run to be called', 'Expect Stop to be called'])).toBe('Expect … to be called');
   expect(sharedWords(['Do not nest'])).toBe('Do not nest');
+  const nil = [12, 57].map((line) => `error is not nil (line ${line}) but it returns nil`);
+  expect(sharedWords(nil)).toBe('error is not nil (line …) but it returns nil');
+  expect(sharedWords([`Never ${'a'.repeat(40)}()`])).toBe('Never …');
   expect(sharedWords([`Avoid ${'a'.repeat(40)} here`])).toBe('Avoid … here');
   expect(sharedWords([])).toBe('');
 });
