@@ -66,15 +66,15 @@ function unwritable({ home }: Bench, isSo: boolean): void {
 const loadAway = () => Promise.reject(new Error('no turn here is done on another machine'));
 
 describe('reconcileAndArchive()', () => {
-  test('starts a supervisor for each turn once, and once more when it has not come after three seconds', async () => {
+  test('starts a supervisor for each turn once, and once more when it has not come after two seconds', async () => {
     await using made = bench();
     const runId = made.begin();
     await made.until('it is started', () => made.calls().length === 1);
     expect(made.calls()).toEqual([`supervise ${runId} 1`]);
     reconcileAndArchive(made.world);
-    reconcileAndArchive(made.later(2000));
+    reconcileAndArchive(made.later(1000));
     expect(await made.settled()).toHaveLength(1);
-    reconcileAndArchive(made.later(4000));
+    reconcileAndArchive(made.later(3000));
     expect(await made.settled()).toEqual([`supervise ${runId} 1`, `supervise ${runId} 1`]);
   });
 
@@ -93,7 +93,7 @@ describe('reconcileAndArchive()', () => {
     await using made = bench();
     made.begin();
     await made.until('it is started', () => made.calls().length === 1);
-    const inside = made.later(4000);
+    const inside = made.later(3000);
     reconcileAndArchive({ ...inside, env: { ...inside.env, SELF_GENERATION_RUN: 'a/1' } });
     expect(await made.settled()).toHaveLength(1);
     reconcile(inside);
