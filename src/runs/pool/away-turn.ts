@@ -11,6 +11,7 @@ import {
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../../core/guards.ts';
 import { connectServer } from '../../database/postgres.ts';
+import { WakeableSleep } from '../../system/wakeable-sleep.ts';
 import { type Membership, openTeamServer, readMembership } from '../../team/membership.ts';
 import { type TurnFiles, turnFiles } from '../model/run.ts';
 import { isTerminal } from '../model/turn.ts';
@@ -265,12 +266,12 @@ async function stopLeftBehind(link: Link<void>, { paths }: RunsWorld): Promise<v
 /** What wakes who waits: a notification about the run, and being told to stop it. */
 function wakingSignals() {
   let isToStop = false;
-  let wake = () => {};
+  const rest = new WakeableSleep();
   const heardOf = new Set<string>();
   return {
     stop: () => {
       isToStop = true;
-      wake();
+      rest.wake();
     },
     /** Whether it is to be stopped since this was last asked. */
     takeStop: (): boolean => {
@@ -281,7 +282,7 @@ function wakingSignals() {
     heard: (payload: string) => {
       if (heardOf.size > 1000) heardOf.clear();
       heardOf.add(payload);
-      wake();
+      rest.wake();
     },
     /** Until there is something about this run, it is told to stop, or so long. */
     wait: async (id: string, timeoutMs: number): Promise<void> => {
@@ -289,13 +290,7 @@ function wakingSignals() {
       while (!isToStop && !heardOf.delete(`run ${id}`)) {
         const leftMs = endMs - performance.now();
         if (leftMs <= 0) return;
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, leftMs);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
+        await rest.sleep(leftMs);
       }
     },
   };

@@ -6,6 +6,7 @@ import { tryProcessLock } from '../../hooks/store/use-database.ts';
 import { ensurePrivateDirectory, writeFileAtomic } from '../../system/atomic-file.ts';
 import { identityNow, isSameIdentity, type ProcessIdentity } from '../../system/process-identity.ts';
 import { readTextFile } from '../../system/runtime-bun.ts';
+import { WakeableSleep } from '../../system/wakeable-sleep.ts';
 import { openTeamServer, readMembership } from '../../team/membership.ts';
 import { noteRelease } from '../client-release.ts';
 import type { Requester } from '../model/run.ts';
@@ -105,10 +106,10 @@ class Worker {
   #queue = '';
   /** `stop`: nothing is worked for any more, and what still runs is stopped. */
   #orders: 'take' | 'no more' | 'stop' = 'take';
-  #hasNews = false;
   /** One of its runs is to be stopped, or a message waits for it. */
   #isMeant = false;
-  #wake = () => {};
+  /** Until there is news. */
+  readonly #rest = new WakeableSleep();
 
   constructor(id: string, team: string, options: WorkerOptions, world: RunsWorld, shell: WorkerShell) {
     const { pool, name, slots, lostAfterMs } = options;
@@ -126,10 +127,10 @@ class Worker {
 
   heard(payload: string): void {
     // What is in the queue is looked for anyway as soon as a slot is free.
-    if (payload === `queue ${this.#queue}` && this.#isFree()) this.#look();
+    if (payload === `queue ${this.#queue}` && this.#isFree()) this.#rest.wake();
     if (payload === `worker ${this.#entry.id}`) {
       this.#isMeant = true;
-      this.#look();
+      this.#rest.wake();
     }
   }
 
@@ -187,12 +188,7 @@ class Worker {
       if (link.isAway) void link.close();
     } else if (left > 0)
       this.#shell.say(`No more is taken. It ends after ${left} runs; once more stops them.`);
-    this.#look();
-  }
-
-  #look(): void {
-    this.#hasNews = true;
-    this.#wake();
+    this.#rest.wake();
   }
 
   async #begin(link: Link<PoolQueue>): Promise<void> {
@@ -203,6 +199,7 @@ class Worker {
   async #work(link: Link<PoolQueue>): Promise<void> {
     const heartbeatMs = Math.min(HEARTBEAT_MAX_MS, this.#entry.lostAfterMs / HEARTBEATS_BEFORE_LOST);
     let [beatAtMs, cleanedAtMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let hasNews = false;
     while (this.#orders === 'take' || this.#running.size > 0) {
       const nowMs = performance.now();
       if (nowMs - cleanedAtMs > CLEAN_EVERY_MS) {
@@ -210,8 +207,7 @@ class Worker {
         if (this.#running.size === 0) removeOldPlaces(this.#places, this.#world.now().getTime());
       }
       const isBeatDue = nowMs - beatAtMs >= heartbeatMs;
-      if (isBeatDue || this.#hasNews) {
-        this.#hasNews = false;
+      if (isBeatDue || hasNews) {
         if (isBeatDue || this.#isMeant) {
           this.#isMeant = false;
           await this.#beat(link);
@@ -219,7 +215,7 @@ class Worker {
         }
         if (this.#orders === 'take') await this.#take(link);
       }
-      await this.#nextLook(Math.min(LOOK_MS, heartbeatMs));
+      hasNews = await this.#rest.sleep(Math.min(LOOK_MS, heartbeatMs));
     }
   }
 
@@ -290,19 +286,8 @@ class Worker {
       )
       .then(() => {
         this.#running.delete(claimed.id);
-        this.#look();
+        this.#rest.wake();
       });
     this.#running.set(claimed.id, { giveUp: (why) => controller.abort(why), done });
-  }
-
-  #nextLook(timeoutMs: number): Promise<void> {
-    if (this.#hasNews) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

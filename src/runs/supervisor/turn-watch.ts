@@ -3,6 +3,7 @@ import type { TurnReader } from '../../clients/client.ts';
 import { WARNING_SHARE } from '../../settings/run-settings.ts';
 import type { GrowingFile } from '../../system/lines.ts';
 import { type Exit, isSameProcess } from '../../system/process-identity.ts';
+import { WakeableSleep } from '../../system/wakeable-sleep.ts';
 import type { Stop, Turn, Usage } from '../model/turn.ts';
 import type { Working } from './launch.ts';
 import type { TurnEffects } from './turn-effects.ts';
@@ -42,7 +43,8 @@ export class TurnWatch {
   #resultAtMs: number | null = null;
   #usage: Usage;
   #exit: Exit | null | undefined;
-  #wake: (() => void) | undefined;
+  /** Until the next tick, or the client's exit. */
+  readonly #rest = new WakeableSleep();
   #storedAtMs = Number.NEGATIVE_INFINITY;
   /** Something has to be stored: at first what could not be written when the client was started. */
   #hasNews = true;
@@ -62,7 +64,7 @@ export class TurnWatch {
     this.#silentSinceMs = this.#time.at.steadyMs;
     void client.exited?.then((exit) => {
       this.#exit = exit;
-      this.#wake?.();
+      this.#rest.wake();
     });
   }
 
@@ -76,7 +78,7 @@ export class TurnWatch {
       if (watched !== undefined) return watched;
       this.#storeNews();
       if (hasMore) await new Promise((resolve) => setImmediate(resolve));
-      else await this.#nextTick();
+      else await this.#rest.sleep(TICK_MS);
     }
   }
 
@@ -153,19 +155,6 @@ export class TurnWatch {
     if (!this.#hasNews || !this.#isUpToDate || nowMs - this.#storedAtMs < STORE_MS) return;
     this.#storedAtMs = nowMs;
     this.#hasNews = !this.#watching.effects.store(this.#usage);
-  }
-
-  /** Resolves at the next tick, or when the client is gone. */
-  #nextTick(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, TICK_MS);
-      // One function that is replaced: a promise that is raced again and again would keep every one of them.
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (this.#exit !== undefined) this.#wake();
-    });
   }
 }
 
