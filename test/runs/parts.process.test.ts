@@ -10,6 +10,7 @@ import type { SpawnRequest } from '../../src/runs/spawn-plan.ts';
 import { dropTurns, stopRuns } from '../../src/runs/stop.ts';
 import { partRuns } from '../../src/runs/store/parts.ts';
 import { withRuns } from '../../src/runs/store/rows.ts';
+import { getRun } from '../../src/runs/store/runs.ts';
 import { CHECKPOINT_VARIABLE } from '../../src/runs/world.ts';
 import { identityNow, type ProcessIdentity } from '../../src/system/process-identity.ts';
 import { accepted, type RunsHome, runsHome } from './runs-home.ts';
@@ -21,7 +22,7 @@ setDefaultTimeout(60_000);
 const ID = 'c1';
 const part = (name: string): Part => ({ kind: 'conversation', id: ID, name });
 
-/** A conversation whose first turn is at work until `go()`, or stopped. */
+/** A conversation whose first turn is at work, with a session, until `go()`, or stopped. */
 async function talking(request: Partial<SpawnRequest> = {}) {
   const runs = runsHome();
   const gate = `${runs.home.path}/gate`;
@@ -33,6 +34,10 @@ async function talking(request: Partial<SpawnRequest> = {}) {
     ...request,
   });
   await runs.until('it works', () => runs.turns(runId)[0]?.state === 'running');
+  // A turn behind one that never had a session is given its task too, which would keep it at work.
+  await runs.until('it has a session', () =>
+    withRuns(runs.home.paths, (db) => getRun(runId, db)?.run.sessionId != null),
+  );
   return {
     ...runs,
     runId,
