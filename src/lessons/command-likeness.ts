@@ -10,19 +10,17 @@ export function sharedWords(messages: readonly string[]): string {
   const sharedWith = (words: readonly string[]) => first.filter((word) => words.includes(word)).length;
   const [most] = others.sort((left, right) => sharedWith(right) - sharedWith(left));
   if (most === undefined || sharedWith(most) < 3) return withoutNames(first);
-  return withoutNames(first.map((word) => (most.includes(word) ? word : gap(word))));
+  return withoutNames(first.map((word) => (most.includes(word) ? word : '…')));
 }
 
 const NAME_LENGTH_MAX = 32;
 
 /** Long names are of the place at which the rule was broken. */
 function withoutNames(words: readonly string[]): string {
-  const told = words.map((word) => (word.length > NAME_LENGTH_MAX ? gap(word) : word));
-  return told.join(' ').replace(/…(?: …)+/g, '…');
+  const told = words.map((word) => (word.length > NAME_LENGTH_MAX ? '…' : word));
+  const text = told.join(' ').replace(/…(?: …)+/g, '…');
+  return text.replace(/\([^()…]*…(?![^(]*\))/g, '$&)'); // What would have closed the bracket may be left out.
 }
-
-/** What stands for a word, with the bracket that opens or closes with it. */
-const gap = (word: string) => word.replace(/\([^()]*\)/g, '').replace(/^(\(?).*?(\)?)$/, '$1…$2');
 
 /** How much one command is another way to say the same: 0 to 1. */
 export function likeness(left: SimpleCommand, right: SimpleCommand): number {

@@ -90,6 +90,13 @@ test('what messages about one rule share', () => {
   expect(sharedWords(['Do not nest'])).toBe('Do not nest');
   const nil = [12, 57].map((line) => `error is not nil (line ${line}) but it returns nil`);
   expect(sharedWords(nil)).toBe('error is not nil (line …) but it returns nil');
+  const unwrapped = ['agent.Chunk(content []byte, most int)', 'os.Remove(name string)'];
+  expect(sharedWords(unwrapped.map((sig) => `error is unwrapped: sig: func ${sig} error`))).toBe(
+    'error is unwrapped: sig: func … error',
+  );
+  expect(sharedWords(['one', 'two'].map((name) => `Wrap it (see ${name} below) first`))).toBe(
+    'Wrap it (see … below) first',
+  );
   expect(sharedWords([`Never ${'a'.repeat(40)}()`])).toBe('Never …');
   expect(sharedWords([`Avoid ${'a'.repeat(40)} here`])).toBe('Avoid … here');
   expect(sharedWords([])).toBe('');
